@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) OR Apache-2.0 */
+/*
+ * The kernel/user contract: every struct that crosses the boundary, declared once, fixed-width,
+ *without padding.
+ *
+ * Memory, for C = CPUs present and the sizes in struct bp_config (defaults in
+ *user/capture/sizes.c):
+ *
+ *	per CPU and epoch, written by that CPU's owner of slot 0 alone, read and cleared by
+ *userspace through mmap: bp_shard       counters and fill marks stack_index    u64 per slot:
+ *bp_index_entry() of a stack, 0 free          count_index likewise of a count stacks bp_stack: one
+ *distinct stack, its frames at frames_off in the arena counts         bp_count: one distinct
+ *(stack, who, event) with its count and sum arena          u64 frames per CPU: BP_SLOTS_PER_CPU
+ *scratch slots once:    exes (executable identity -> id), ring (records that found no room or no
+ *exclusive shard; new executables), targets
+ *
+ * Two epochs: programs read ctl.epoch once at entry and write only that epoch's shard. Userspace
+ *flips the word, waits for running programs (one map-in-map update implies synchronize_rcu()), then
+ *owns the other epoch until the next flip.
+ */
+#ifndef BPFPROF_ABI_H
+#define BPFPROF_ABI_H
+
+#include <linux/types.h>
+
+#include "abi_unwind.h"
+#include "limits.h"
+
+enum { BP_ABI_VERSION = 1 };
+
+enum bp_stack_outcome {
+#define BP_STACK_OUTCOME(id, name, help) BP_STACK_##id,
+#include "outcomes.def"
+	BP_STACK_OUTCOME_CNT,
+};
+
+enum bp_loss {
+#define BP_LOSS(id, name, help) BP_LOST_##id,
+#include "outcomes.def"
+	BP_LOSS_CNT,
+};
+
+/*
+ * A user frame is one u64:
+ *	bit 63 set:   a raw instruction pointer in the other bits: memory without a file (JIT code),
+ *or an executable that got no id bit 63 clear: executable id << 40 | offset into its file Offsets,
+ *not virtual addresses, because the offset follows from the VMA alone: a file never seen before has
+ *it right in its very first sample. Userspace turns it into the ELF's virtual address by the file's
+ *program headers. Callers' frames are already moved back onto the call instruction (return address
+ *- 1).
+ */
+#define BP_FRAME_RAW (1ULL << 63)
+#define BP_FRAME_OFF_BITS 40
+
+enum {
+	BP_EXE_NONE = 0,
+	BP_EXE_VDSO = 1, /* offsets are into the vdso image */
+	BP_EXE_FIRST = 16, /* below: reserved */
+	BP_EXE_MAX = (1 << 23) - 1,
+};
+
+static inline __u32 bp_frame_exe(__u64 frame)
+{
+	return frame >> BP_FRAME_OFF_BITS;
+}
+
+static inline __u64 bp_frame_off(__u64 frame)
+{
+	return frame & ((1ULL << BP_FRAME_OFF_BITS) - 1);
+}
+
+/* What makes two mappings the same executable, from the VMA's inode. */
+struct bp_exe_key {
+	__u64 ino;
+	__u64 size_bytes;
+	__s64 mtime_s;
+	__u32 mtime_ns;
+	__u32 dev; /* the superblock's s_dev, kernel encoding */
+	__u32 generation;
+	__u32 pad;
+};
+
+struct bp_exe {
+	__u32 id;
+	__u32 is_announced; /* the ring took its bp_exe_event */
+	struct bp_rows rows;
+};
+
+/* Who a sample belongs to. Fields that --by does not ask for are 0, so that they do not split. */
+struct bp_who {
+	__u64 start_ns; /* the thread group's start, CLOCK_BOOTTIME: with tgid the process' identity
+			 */
+	__u64 cgroup_id;
+	__u32 tgid;
+	__u32 tid;
+	__u32 uid;
+	__u32 cpu; /* 1 + CPU number, so that 0 is "not asked" */
+	char comm[BP_COMM_BYTES];
+	char process[BP_COMM_BYTES];
+};
+
+/* An index slot: the hash's upper half, to skip most misses without touching the entry, and 1 + the
+ * entry's number. */
+static inline __u64 bp_index_entry(__u64 hash, __u32 index)
+{
+	return (hash & 0xffffffff00000000ULL) | (index + 1);
+}
+
+static inline __u32 bp_index_tag(__u64 hash_or_entry)
+{
+	return hash_or_entry >> 32;
+}
+
+static inline __u32 bp_index_of(__u64 entry)
+{
+	return (__u32)entry - 1;
+}
+
+struct bp_stack {
+	__u64 hash;
+	__u32 frames_off; /* index of the first frame in the arena */
+	__u16 kernel_cnt;
+	__u16 user_cnt; /* frames stored: min(user_total, BP_FRAMES_USER) */
+	__u32 user_total; /* frames walked */
+	__u32 outcome; /* enum bp_stack_outcome */
+};
+
+struct bp_count {
+	struct bp_who who;
+	__u64 hash;
+	__u64 count;
+	__u64 sum;
+	__u32 stack; /* index into stacks */
+	__u32 event;
+};
+
+/* One event on one CPU in one epoch. ran = recorded + lost[] + filtered. */
+struct bp_event_counters {
+	__u64 ran;
+	__u64 filtered;
+	__u64 recorded;
+	__u64 ran_idle; /* of ran: those that found the idle task */
+	__u64 lost[8];
+};
+
+struct bp_shard {
+	__u32 abi; /* BP_ABI_VERSION, written by userspace */
+	__u32 epoch; /* 0 or 1 */
+	__u64 committed; /* drains of this shard, written by userspace after each */
+	__u64 stack_cnt, count_cnt, arena_cnt; /* fill marks */
+	__u64 ring_records; /* samples that went to the ring instead */
+	__u64 vma_misses; /* walks that gave a VMA not containing the address */
+	__u64 exe_misses; /* executables that got no id (table full or busy): raw frames */
+	__u64 targets_full; /* children that could not be followed */
+	__u64 snapshots_refused; /* walks that wanted one: the rate, the ring, or no stack to copy
+				  */
+	struct bp_event_counters events[BP_EVENTS_MAX];
+};
+
+/* In mmap-able memory, one element. */
+struct bp_ctl {
+	__u32 epoch;
+	__u32 pad;
+	struct bp_rows vdso_rows;
+};
+
+/* Per CPU number. */
+struct bp_cpu {
+	__u32 shard; /* 1 + shard number, 0: none */
+	__u32 pad;
+};
+
+enum bp_ring_type {
+	BP_RING_SAMPLE = 1,
+	BP_RING_EXE = 2,
+	BP_RING_SNAPSHOT = 3,
+};
+
+/* A sample: assembled in a scratch slot; the same bytes go to the ring when the shard cannot take
+ * them. */
+struct bp_record {
+	__u32 type; /* BP_RING_SAMPLE */
+	__u32 epoch;
+	__u32 event;
+	__u32 outcome;
+	__u16 kernel_cnt;
+	__u16 user_cnt;
+	__u32 user_total;
+	__u64 value;
+	struct bp_who who;
+	__u64 frames[BP_FRAMES_MAX + 1]; /* kernel, leaf first, then user, leaf first; one spare */
+};
+
+enum { BP_RECORD_HEAD_BYTES = 96 };
+
+/*
+ * A sample whose walk met an executable without rows yet: what was walked so far, and all that
+ * userspace needs to walk on from the frame pushed last when the rows are there. Sent up to
+ * stack_bytes of stack, pages of which may be missing: large arrays that nobody has touched.
+ * user_total is the frames so far.
+ */
+struct bp_snapshot_vma {
+	__u64 start, end;
+	__u64 frame_base; /* the frame of ip is frame_base + (ip - start) */
+};
+
+struct bp_snapshot {
+	/* As a struct bp_record begins, with type BP_RING_SNAPSHOT. */
+	__u64 record[BP_RECORD_HEAD_BYTES / 8 + BP_SNAPSHOT_FRAMES];
+	__u64 ip, sp, fp, bx;
+	__u64 stack_start; /* the page of sp, or the one before */
+	__u64 start_stack; /* the main thread's first sp */
+	__u64 regs[BP_SNAPSHOT_REGS]; /* by DWARF number; valid when has_regs */
+	__u32 is_call_site; /* ip is a return address */
+	__u32 is_leaf;
+	__u32 has_regs, has_bx;
+	__u32 guess; /* enum bp_stack_outcome of what fails from here on, 0: of its own */
+	__u32 vma_cnt;
+	__u32 stack_bytes;
+	__u32 stack_pages; /* bit i: page i of stack could be read */
+	struct bp_snapshot_vma vmas[BP_SNAPSHOT_VMAS]; /* executable, ascending */
+	__u8 stack[BP_SNAPSHOT_STACK_BYTES];
+};
+
+struct bp_exe_event {
+	__u32 type; /* BP_RING_EXE */
+	__u32 id;
+	__u32 tgid;
+	__u32 path_bytes; /* used in path */
+	__u64 vma_start, vma_end;
+	__u64 file_off; /* of vma_start */
+	struct bp_exe_key key;
+	__u64 head_bytes; /* in head; 0 where it could not be read */
+	/* Where the file's first bytes are mapped when its segments follow each other as in the
+	 * file: its ELF header, as likely as not. */
+	__u8 head[BP_EXE_HEAD_BYTES];
+	char path[BP_PATH_BYTES]; /* components leaf first, each NUL-terminated */
+};
+
+/* Keys of the map of targets. */
+enum bp_target_kind {
+	BP_TARGET_TGID = 1,
+	BP_TARGET_TID = 2,
+	BP_TARGET_UID = 3,
+};
+
+struct bp_target {
+	__u32 kind;
+	__u32 id;
+};
+
+enum bp_by {
+	BP_BY_PROCESS = 1 << 0,
+	BP_BY_PID = 1 << 1,
+	BP_BY_TID = 1 << 2,
+	BP_BY_CPU = 1 << 3,
+	BP_BY_CGROUP = 1 << 4,
+	BP_BY_UID = 1 << 5,
+};
+
+/*
+ * A glob as an automaton: bit i of the state set says that i tokens (characters or '?') have
+ * matched. A byte c takes state i to i + 1 where token_mask[c] has bit i, and keeps it where
+ * star_mask has it (a '*' stands before token i). Start: bit 0; accepted: accept_mask.
+ */
+struct bp_glob {
+	__u32 star_mask;
+	__u32 accept_mask;
+	__u32 token_mask[256];
+};
+
+/* Set between open and load; constants to the verifier. */
+struct bp_config {
+	__u32 abi_hash;
+	__u32 by; /* enum bp_by */
+	__u32 stacks_cnt; /* per shard; indices have twice as many slots, a power of two */
+	__u32 counts_cnt;
+	__u32 stack_index_mask;
+	__u32 count_index_mask;
+	__u32 arena_cnt; /* u64 per shard */
+	__u32 exe_stride; /* shards * BP_SLOTS_PER_CPU: executable ids are handed out per slot */
+	__u32 glob_cnt;
+	__u32 cgroup_cnt;
+	__u8 include_idle;
+	__u8 filter_tgid, filter_tid, filter_uid;
+	__u8 no_kernel_stacks, no_user_stacks;
+	__u8 test_plain_scratch; /* tests only: slot 0 unclaimed, to show what the claim is for */
+	__u8 no_snapshots;
+};
+
+_Static_assert(sizeof(struct bp_exe_key) == 40, "no padding");
+_Static_assert(sizeof(struct bp_who) == 64, "no padding");
+_Static_assert(sizeof(struct bp_stack) == 24, "no padding");
+_Static_assert(sizeof(struct bp_count) == 96, "no padding");
+_Static_assert(sizeof(struct bp_event_counters) == 96, "no padding");
+_Static_assert(sizeof(struct bp_record) == BP_RECORD_HEAD_BYTES + 8 * (BP_FRAMES_MAX + 1),
+	       "no padding");
+_Static_assert(sizeof(struct bp_snapshot) ==
+		       BP_RECORD_HEAD_BYTES +
+			       8 * (BP_SNAPSHOT_FRAMES + 6 + BP_SNAPSHOT_REGS + 4 +
+				    3 * BP_SNAPSHOT_VMAS) +
+			       BP_SNAPSHOT_STACK_BYTES,
+	       "no padding");
+_Static_assert(sizeof(struct bp_exe_event) == 88 + BP_EXE_HEAD_BYTES + BP_PATH_BYTES, "no padding");
+_Static_assert(BP_LOSS_CNT <= 8, "fits bp_event_counters.lost");
+
+/* Compiled into both sides and compared at load: a stale object cannot run against other structs.
+ */
+enum {
+	BP_ABI_HASH = BP_ABI_VERSION * 1000003 ^ (int)sizeof(struct bp_record) * 8191 ^
+		      (int)sizeof(struct bp_count) * 131 ^ (int)sizeof(struct bp_shard) * 31 ^
+		      (int)sizeof(struct bp_config) * 17 ^ (int)sizeof(struct bp_snapshot) * 3 ^
+		      (int)sizeof(struct bp_exe_event) * 7 ^
+		      (BP_STACK_OUTCOME_CNT * 64 + BP_LOSS_CNT) * 524287,
+};
+
+#endif

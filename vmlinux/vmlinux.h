@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The kernel types we read, reduced to the fields we read (CO-RE finds the offsets on the running
+ * kernel). A suffix ___x names an older or newer shape of the same type; the comment says which
+ * commit changed it.
+ */
+#ifndef BPFPROF_VMLINUX_H
+#define BPFPROF_VMLINUX_H
+
+#include <linux/types.h>
+
+typedef _Bool bool;
+enum { false = 0, true = 1 };
+
+#ifdef __TARGET_ARCH_x86
+#include "x86.h"
+#else
+#include "arm64.h"
+#endif
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct rb_node {
+	struct rb_node *rb_right;
+	struct rb_node *rb_left;
+};
+
+struct rb_root {
+	struct rb_node *rb_node;
+};
+
+struct maple_tree {
+	void *ma_root;
+};
+
+typedef struct {
+	void *vdso;
+} mm_context_t;
+
+/* mm_mt since "mm: start tracking VMAs with maple tree" (6.1) */
+struct mm_struct {
+	struct maple_tree mm_mt;
+	unsigned long start_stack;
+	mm_context_t context;
+};
+
+/* mm_rb until "mm: remove rb tree." (6.1) */
+struct mm_struct___rbtree {
+	struct rb_root mm_rb;
+};
+
+struct super_block {
+	__u32 s_dev;
+};
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+};
+
+/* i_mtime_sec, i_mtime_nsec since "fs: switch timespec64 fields in inode to discrete integers"
+ * (6.11) */
+struct inode {
+	struct super_block *i_sb;
+	unsigned long i_ino;
+	__s64 i_size;
+	__s64 i_mtime_sec;
+	__u32 i_mtime_nsec;
+	__u32 i_generation;
+};
+
+/* __i_mtime since "fs: rename inode i_atime and i_mtime fields" (6.7) */
+struct inode___6_7 {
+	struct timespec64 __i_mtime;
+};
+
+struct inode___old {
+	struct timespec64 i_mtime;
+};
+
+struct qstr {
+	const unsigned char *name;
+};
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+};
+
+struct vfsmount {
+	struct dentry *mnt_root;
+};
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+};
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+};
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	struct mm_struct *vm_mm;
+	unsigned long vm_flags;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
+};
+
+struct vm_area_struct___rbtree {
+	struct rb_node vm_rb;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct task_struct;
+
+/* The run queue of a CPU; tasks lead to it with CONFIG_FAIR_GROUP_SCHED. */
+struct rq {
+	struct task_struct *idle;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	void *stack;
+	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+	__u64 start_boottime;
+	char comm[16];
+	unsigned long nivcsw;
+	struct sched_entity se;
+};
+
+#pragma clang attribute pop
+
+/* Layouts that are read as a whole into our own memory; the walk's self-test at start guards them.
+ */
+enum { MAPLE_RANGE64_SLOTS = 16, MAPLE_ARANGE64_SLOTS = 10, MAPLE_NODE_BYTES = 256 };
+
+struct maple_range_64 {
+	void *parent;
+	unsigned long pivot[MAPLE_RANGE64_SLOTS - 1];
+	void *slot[MAPLE_RANGE64_SLOTS];
+};
+
+struct maple_arange_64 {
+	void *parent;
+	unsigned long pivot[MAPLE_ARANGE64_SLOTS - 1];
+	void *slot[MAPLE_ARANGE64_SLOTS];
+};
+
+enum {
+	PF_KTHREAD = 0x00200000,
+	VM_EXEC = 0x00000004,
+};
+
+struct bpf_perf_event_data {
+	bpf_user_pt_regs_t regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+#endif
