@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Where kernels differ: user registers of a task that is in the kernel, and the inode's
+ * modification time. */
+#ifndef BPFPROF_COMPAT_BPF_H
+#define BPFPROF_COMPAT_BPF_H
+
+#ifdef __TARGET_ARCH_x86
+#include "arch_x86.bpf.h"
+#else
+#include "arch_arm64.bpf.h"
+#endif
+
+/*
+ * The saved user registers stand at the top of the task's kernel stack. bpf_task_pt_regs() ("bpf:
+ * Add bpf_task_pt_regs() helper", 5.15) knows the padding above them (16 bytes with
+ * CONFIG_X86_FRED, 6.9); below 5.15 there is none on the kernels that have BTF.
+ */
+static __always_inline const void *compat_user_regs(struct task_struct *task)
+{
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	return (const char *)BPF_CORE_READ(task, stack) + ARCH_THREAD_BYTES - ARCH_PT_REGS_BYTES;
+}
+
+/* The modification time in the copy of an inode. A struct timespec64 is two words. */
+static __always_inline void compat_inode_mtime(const __u64 *copy, struct bp_exe_key *key)
+{
+	struct inode *inode = NULL;
+	struct inode___6_7 *inode_6_7 = NULL;
+	__u32 at;
+
+	if (bpf_core_field_exists(inode->i_mtime_sec)) {
+		key->mtime_s = copy_word(copy, INODE_OFF(inode, i_mtime_sec));
+		key->mtime_ns = copy_half(copy, INODE_OFF(inode, i_mtime_nsec));
+		return;
+	}
+	at = bpf_core_field_exists(inode_6_7->__i_mtime) ? INODE_OFF(inode___6_7, __i_mtime)
+							 : INODE_OFF(inode___old, i_mtime);
+	key->mtime_s = copy_word(copy, at);
+	key->mtime_ns = copy_word(copy, at + sizeof(__u64));
+}
+
+#endif

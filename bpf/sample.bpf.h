@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The one path all entries share: count the run, filter, claim a slot, say who, take the stacks,
+ * aggregate, count the outcome. What is counted goes to the shard of the epoch that was current at
+ * entry, all of it, so every epoch's books balance by themselves.
+ */
+#ifndef BPFPROF_SAMPLE_BPF_H
+#define BPFPROF_SAMPLE_BPF_H
+
+/* What an entry knows of its sample. */
+struct bp_trigger {
+	__u64 ip, sp, fp; /* valid when is_user */
+	__u64 value;
+	__u32 event;
+	__u32 is_user; /* the CPU was in user mode, or the probe is in user code */
+	__u32 is_32bit;
+	__u32 pad;
+};
+
+/* Fill the walk's registers for a task sampled in the kernel. STEP_NEXT, or why there is no user
+ * stack. */
+static __always_inline int regs_from_kernel(struct bp_scratch *s, struct task_struct *task)
+{
+	if (bpf_probe_read_kernel(&s->regs, sizeof(s->regs), compat_user_regs(task)))
+		return BP_STACK_NO_USER_REGS;
+	if (!ARCH_SAVED_IS_USER(ARCH_REGS(&s->regs)))
+		return ARCH_CTX_IP(ARCH_REGS(&s->regs)) ? BP_STACK_NO_USER_REGS
+							: BP_STACK_NO_USER_STACK;
+	if (ARCH_CTX_IS_32BIT(ARCH_REGS(&s->regs)))
+		return BP_STACK_USER_32BIT;
+	s->walk.ip = ARCH_CTX_IP(ARCH_REGS(&s->regs));
+	s->walk.sp = ARCH_CTX_SP(ARCH_REGS(&s->regs));
+	s->walk.fp = ARCH_CTX_FP(ARCH_REGS(&s->regs));
+	s->walk.is_call_site = ARCH_SAVED_IS_SYSCALL(&s->regs);
+	return STEP_NEXT;
+}
+
+/* The user part of the stack: the outcome, or STEP_SNAPSHOT. */
+static __always_inline int sample_user_stack(__u32 slot, struct bp_scratch *s,
+					     struct task_struct *task,
+					     const struct bp_trigger *trigger)
+{
+	int outcome;
+
+	if (cfg.no_user_stacks)
+		return BP_STACK_NOT_ASKED;
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return BP_STACK_COMPLETE;
+	s->walk.mm = BPF_CORE_READ(task, mm);
+	if (!s->walk.mm)
+		return BP_STACK_NO_USER_STACK;
+	if (trigger->is_user) {
+		if (trigger->is_32bit)
+			return BP_STACK_USER_32BIT;
+		s->walk.ip = trigger->ip;
+		s->walk.sp = trigger->sp;
+		s->walk.fp = trigger->fp;
+		s->walk.is_call_site = 0;
+	} else {
+		outcome = regs_from_kernel(s, task);
+		if (outcome != STEP_NEXT)
+			return outcome;
+	}
+	outcome = unwind_user(slot, s);
+	/* In the kernel with registers that point nowhere: exec has replaced the memory but not yet
+	 * the registers. */
+	if (outcome == BP_STACK_NO_VMA && !s->walk.user_total && !trigger->is_user)
+		return BP_STACK_NO_USER_STACK;
+	return outcome;
+}
+
+/* Code in user mode has no kernel stack. */
+static __always_inline void sample_kernel_stack(void *ctx, struct bp_scratch *s,
+						const struct bp_trigger *trigger)
+{
+	long bytes;
+
+	s->rec.kernel_cnt = 0;
+	if (cfg.no_kernel_stacks || trigger->is_user)
+		return;
+	bytes = bpf_get_stack(ctx, s->rec.frames, BP_FRAMES_KERNEL * 8, 0);
+	if (bytes > 0)
+		s->rec.kernel_cnt = (__u64)bytes / 8;
+}
+
+static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scratch *s,
+					  const struct bp_trigger *trigger,
+					  struct bp_event_counters *counters)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 total, loss;
+	int outcome;
+
+	s->walk.user_total = 0;
+	s->walk.is_leaf = 1;
+	s->walk.regs_valid = 0;
+	s->walk.guess = 0;
+	s->walk.bx_state = BX_IN_REGS;
+	for (int i = 0; i < BP_VMAS_CACHED; i++)
+		s->walk.vmas[i].end = 0;
+	s->rec.type = BP_RING_SAMPLE;
+	s->rec.epoch = s->shard & 1;
+	s->rec.event = trigger->event;
+	s->rec.value = trigger->value;
+	task_identify(s, task, bpf_get_smp_processor_id());
+	sample_kernel_stack(ctx, s, trigger);
+	hash_kernel(slot, s);
+	outcome = sample_user_stack(slot, s, task, trigger);
+	if (outcome == STEP_SNAPSHOT) {
+		__sync_fetch_and_add(&counters->recorded, 1);
+		return;
+	}
+	s->rec.outcome = outcome;
+	total = s->walk.user_total;
+	s->rec.user_total = total;
+	s->rec.user_cnt = total < BP_FRAMES_USER ? total : BP_FRAMES_USER;
+	loss = record_sample(slot);
+	if (!loss)
+		__sync_fetch_and_add(&counters->recorded, 1);
+	else
+		__sync_fetch_and_add(&counters->lost[(loss - 1) & 7], 1);
+}
+
+/* Take one sample in context @ctx. Always returns 0. */
+static __always_inline int sample(void *ctx, const struct bp_trigger *trigger)
+{
+	__u32 cpu_nr = bpf_get_smp_processor_id(), zero = 0, shard_nr;
+	struct bp_cpu *cpu = bpf_map_lookup_elem(&cpus, &cpu_nr);
+	struct bp_ctl *control = bpf_map_lookup_elem(&ctl, &zero);
+	struct bp_event_counters *counters;
+	struct bp_scratch *s;
+	struct bp_shard *shard;
+	int slot;
+
+	if (!cpu || !control)
+		return 0;
+	shard_nr = cpu->shard ? (cpu->shard - 1) * 2 + (*(volatile __u32 *)&control->epoch & 1) : 0;
+	shard = bpf_map_lookup_elem(&shards, &shard_nr);
+	if (!shard)
+		return 0;
+	counters = &shard->events[trigger->event & (BP_EVENTS_MAX - 1)];
+	__sync_fetch_and_add(&counters->ran, 1);
+	if (!(__u32)bpf_get_current_pid_tgid())
+		__sync_fetch_and_add(&counters->ran_idle, 1);
+	if (!cpu->shard) {
+		__sync_fetch_and_add(&counters->lost[BP_LOST_NO_SHARD], 1);
+		return 0;
+	}
+	if (!filter_wants_current()) {
+		__sync_fetch_and_add(&counters->filtered, 1);
+		return 0;
+	}
+	slot = scratch_claim(cpu->shard - 1);
+	s = slot < 0 ? NULL : scratch_get(slot);
+	if (!s) {
+		__sync_fetch_and_add(&counters->lost[BP_LOST_SLOTS_BUSY], 1);
+		return 0;
+	}
+	s->shard = shard_nr;
+	s->is_exclusive = slot % BP_SLOTS_PER_CPU == 0;
+	sample_record(ctx, slot, s, trigger, counters);
+	scratch_release(s);
+	return 0;
+}
+
+#endif
