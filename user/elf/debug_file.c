@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where separate symbols may lie (debug_file.h), and whether what lies there is the right thing. */
+#include "elf/debug_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "elf/debug_link.h"
+#include "elf/elf_priv.h"
+#include "elf/root_file.h"
+#include "elf/symtab.h"
+
+enum {
+	BUILD_ID_MAX_BYTES = 64, /* SHA-1 makes 20 */
+	MINI_MAX_BYTES = 64 << 20, /* Fedora's largest have a few MiB */
+};
+
+static const char debug_root[] = "/usr/lib/debug";
+
+enum place {
+	PLACE_BUILD_ID,
+	PLACE_BESIDE,
+	PLACE_SUBFOLDER,
+	PLACE_DEBUG_ROOT,
+	PLACE_CNT,
+};
+
+struct search {
+	const struct debug_query *query;
+	struct debug_link link; /* name "": none */
+};
+
+static void build_id_path(const struct debug_query *query, struct buf *out)
+{
+	buf_printf(out, "%s/.build-id/%02x/", debug_root, query->build_id[0]);
+	for (size_t i = 1; i < query->build_id_len; i++)
+		buf_printf(out, "%02x", query->build_id[i]);
+	buf_add_str(out, ".debug");
+}
+
+/* The path of one place into @out. False when the image does not name it. */
+static bool place_path(const struct search *search, enum place place, struct buf *out)
+{
+	const struct debug_query *query = search->query;
+	const char *slash = query->path[0] == '/' ? strrchr(query->path, '/') : NULL;
+	int folder_len = slash ? (int)(slash - query->path) : 0;
+
+	buf_reset(out);
+	if (place == PLACE_BUILD_ID) {
+		if (query->build_id_len < 2)
+			return false;
+		build_id_path(query, out);
+		return !out->err;
+	}
+	if (!search->link.name[0] || !slash)
+		return false;
+	buf_printf(out, "%s%.*s%s/%s", place == PLACE_DEBUG_ROOT ? debug_root : "", folder_len,
+		   query->path, place == PLACE_SUBFOLDER ? "/.debug" : "", search->link.name);
+	return !out->err;
+}
+
+static bool is_same_machine(const struct elf_file *left, const struct elf_file *right)
+{
+	return left->ehdr.e_machine == right->ehdr.e_machine &&
+	       left->ehdr.e_ident[EI_CLASS] == right->ehdr.e_ident[EI_CLASS] &&
+	       left->ehdr.e_ident[EI_DATA] == right->ehdr.e_ident[EI_DATA];
+}
+
+/* 0 when @debug, read from @fd, was split off the image. */
+static int check_identity(const struct search *search, const struct elf_file *debug, int fd)
+{
+	const struct debug_query *query = search->query;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+
+	if (!is_same_machine(query->elf, debug))
+		return -ESTALE;
+	if (!query->build_id_len)
+		return debug_link_check(&search->link, fd);
+	if (elf_build_id(debug, build_id, sizeof(build_id)) != query->build_id_len ||
+	    memcmp(build_id, query->build_id, query->build_id_len) != 0)
+		return -ESTALE;
+	return 0;
+}
+
+/* The file at @path below @root_fd, if it is the one. 0 and *@out, or negative errno. */
+static int try_file(const struct search *search, int root_fd, const char *path,
+		    struct debug_file *out)
+{
+	_cleanup_close_ int fd = root_file_open(root_fd, path);
+	struct elf_file *elf;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	elf = elf_file_open_unmapped(fd);
+	if (!elf)
+		return -errno;
+	err = check_identity(search, elf, fd);
+	/* Nothing in it, as in an image whose link leads back to itself: look on. */
+	if (!err && !symtab_is_full(elf))
+		err = -ENOENT;
+	if (err) {
+		elf_file_free(elf);
+		return err;
+	}
+	*out = (struct debug_file){.kind = DEBUG_FULL, .elf = elf, .fd = take_fd(&fd)};
+	return 0;
+}
+
+static const char *verdict(int err)
+{
+	if (!err)
+		return "taken";
+	return err == -ESTALE ? "belongs to another image" : strerror(-err);
+}
+
+static int try_place(const struct search *search, enum place place, int root_fd,
+		     struct debug_file *out)
+{
+	_cleanup_(buf_deinit) struct buf path = {0};
+	int err;
+
+	if (root_fd < 0)
+		return -ENOENT;
+	buf_init(&path, PATH_MAX);
+	if (!place_path(search, place, &path))
+		return path.err == -ENOMEM ? -ENOMEM : -ENOENT;
+	err = try_file(search, root_fd, buf_cstr(&path), out);
+	if (err != -ENOENT && err != -ENOTDIR)
+		log_debug("symbols of '%s': '%s' %s: %s", search->query->path, buf_cstr(&path),
+			  root_fd == search->query->root_fd ? "in its root" : "on this host",
+			  verdict(err));
+	return err;
+}
+
+static int find_separate(const struct search *search, struct debug_file *out)
+{
+	_cleanup_close_ int host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const int roots[] = {search->query->root_fd, host_fd};
+
+	for (int place = 0; place < PLACE_CNT; place++) {
+		for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
+			int err = try_place(search, place, roots[i], out);
+
+			if (!err || err == -ENOMEM)
+				return err;
+		}
+	}
+	return -ENOENT;
+}
+
+static int find_mini(const struct debug_query *query, struct debug_file *out)
+{
+	_cleanup_(buf_deinit) struct buf image = {0};
+	struct elf_file *elf;
+	size_t len;
+	int err;
+
+	buf_init(&image, MINI_MAX_BYTES);
+	err = debug_data_unpack(query->elf, &image);
+	if (err) {
+		if (err != -ENOENT)
+			log_debug("symbols of '%s': .gnu_debugdata: %s", query->path,
+				  strerror(-err));
+		return err == -ENOMEM ? -ENOMEM : -ENOENT;
+	}
+	elf = elf_file_from_memory(image.data, image.len);
+	if (!elf)
+		return errno == ENOMEM ? -ENOMEM : -ENOENT;
+	if (!is_same_machine(query->elf, elf) || !symtab_is_full(elf)) {
+		elf_file_free(elf);
+		return -ENOENT;
+	}
+	*out = (struct debug_file){.kind = DEBUG_MINI, .elf = elf, .image = buf_take(&image, &len)};
+	return 0;
+}
+
+int debug_file_find(const struct debug_query *query, struct debug_file *out)
+{
+	struct search search = {.query = query};
+	int err;
+
+	if (symtab_is_full(query->elf))
+		return -ENOENT;
+	if (debug_link_read(query->elf, &search.link))
+		search.link.name[0] = '\0';
+	err = find_separate(&search, out);
+	return err == -ENOENT ? find_mini(query, out) : err;
+}
+
+void debug_file_deinit(struct debug_file *debug)
+{
+	elf_file_free(debug->elf);
+	if (debug->kind == DEBUG_FULL)
+		close(debug->fd);
+	free(debug->image);
+	*debug = (struct debug_file){0};
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The separate file, or part of its own file, that holds the symbols of a stripped image.
+ *
+ * A worked example: /usr/bin/tool of a container, stripped, build-id 12ab34..., with a
+ * .gnu_debuglink to "tool.debug". Each of these is looked for, first below the root of a process of
+ * that container, then below our own:
+ *
+ *	/usr/lib/debug/.build-id/12/ab34....debug
+ *	/usr/bin/tool.debug
+ *	/usr/bin/.debug/tool.debug
+ *	/usr/lib/debug/usr/bin/tool.debug
+ *
+ * The first that is of the same machine, has the build-id 12ab34... and a .symtab with functions is
+ * taken. An image without a build-id is believed to belong to a file with the CRC-32 that its
+ * .gnu_debuglink names. If there is none, .gnu_debugdata inside the image is unpacked: it comes
+ * last because it leaves out what .dynsym has.
+ *
+ * Symbols there have the virtual addresses of the image that was stripped, but its program headers
+ * need not: file offsets are always translated by the original's.
+ */
+#ifndef BPFPROF_ELF_DEBUG_FILE_H
+#define BPFPROF_ELF_DEBUG_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "elf/elf_file.h"
+
+enum debug_kind {
+	DEBUG_NONE,
+	DEBUG_FULL, /* a file with all of the symbols */
+	DEBUG_MINI, /* .gnu_debugdata: functions that are not in .dynsym */
+};
+
+/* All zero: none. */
+struct debug_file {
+	enum debug_kind kind;
+	struct elf_file *elf; /* owned */
+	int fd; /* owned: what elf reads, of DEBUG_FULL */
+	char *image; /* owned: what elf reads, of DEBUG_MINI */
+};
+
+/* The image whose symbols are wanted; all borrowed. */
+struct debug_query {
+	const struct elf_file *elf;
+	const char *path; /* as its process sees it; "" or a name in brackets without */
+	const uint8_t *build_id;
+	size_t build_id_len; /* 0: none */
+	int root_fd; /* O_PATH: the root of its process; -1 when that is ours */
+};
+
+/*
+ * Find the symbols of a stripped image. 0 and *@out (debug_file_deinit()); -ENOENT when there are
+ * none, or when the image has not been stripped; -ENOMEM. What does not fit, is damaged or is no
+ * regular file is passed over.
+ */
+int debug_file_find(const struct debug_query *query, struct debug_file *out);
+void debug_file_deinit(struct debug_file *debug);
+
+#endif

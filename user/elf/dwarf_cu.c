@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading units, and following an entry to its name. */
+#include "elf/dwarf_cu.h"
+
+#include <stdlib.h>
+
+#include "elf/dwarf_const.h"
+
+/* Inlined instance -> abstract instance -> declaration in a class: two steps. Circles end here. */
+enum { REFERENCES_MAX = 16 };
+
+/* --- Memory --- */
+
+static size_t cu_bytes(const struct dwarf_cu *cu)
+{
+	size_t bytes = sizeof(*cu) + dwarf_abbrevs_bytes(&cu->unit.abbrevs) +
+		       dwarf_code_bytes(&cu->code) + dwarf_lines_bytes(&cu->lines);
+
+	if (!cu->split)
+		return bytes;
+	bytes += sizeof(*cu->split) + dwarf_abbrevs_bytes(&cu->split->unit.abbrevs);
+	for (int i = 0; i < DWARF_SECTION_CNT; i++)
+		if (cu->split->image.sections[i].is_owned)
+			bytes += cu->split->image.sections[i].len;
+	return bytes;
+}
+
+static void account(struct dwarf_account *account, struct dwarf_cu *cu)
+{
+	size_t bytes = cu_bytes(cu);
+
+	account->held_bytes += bytes - cu->held_bytes;
+	cu->held_bytes = bytes;
+}
+
+static void cu_free(struct dwarf_cu *cu)
+{
+	dwarf_lines_deinit(&cu->lines);
+	dwarf_code_deinit(&cu->code);
+	dwarf_split_free(cu->split);
+	dwarf_unit_deinit(&cu->unit);
+	free(cu);
+}
+
+void dwarf_cu_drop(struct dwarf_image *image, struct dwarf_unit_slot *slot)
+{
+	if (!slot->cu)
+		return;
+	image->account->held_bytes -= slot->cu->held_bytes;
+	cu_free(slot->cu);
+	slot->cu = NULL;
+}
+
+void dwarf_cus_free(struct dwarf_image *image)
+{
+	for (size_t i = 0; i < image->slots_cnt; i++)
+		dwarf_cu_drop(image, &image->slots[i]);
+	free(image->slots);
+	image->slots = NULL;
+	image->slots_cnt = image->slots_cap = 0;
+}
+
+/* --- Loading --- */
+
+struct dwarf_cu *dwarf_cu_get(struct dwarf_image *image, struct dwarf_unit_slot *slot)
+{
+	if (!slot->cu) {
+		struct dwarf_cu *cu = calloc(1, sizeof(*cu));
+
+		if (!cu)
+			return NULL;
+		/* A broken one is kept as well, so that it is read only once. */
+		cu->is_broken = dwarf_unit_init(image, slot->off, &cu->unit) ||
+				dwarf_unit_read_root(&cu->unit);
+		slot->cu = cu;
+		account(image->account, cu);
+	}
+	return slot->cu->is_broken ? NULL : slot->cu;
+}
+
+void dwarf_cu_need_code(struct dwarf_cu *cu, struct dwarf_split_files *files)
+{
+	if (cu->is_code_tried)
+		return;
+	cu->is_code_tried = true;
+	cu->split = dwarf_split_find(files, &cu->unit);
+	dwarf_code_build(dwarf_cu_code_unit(cu), &cu->code);
+	account(cu->unit.image->account, cu);
+}
+
+void dwarf_cu_need_lines(struct dwarf_cu *cu)
+{
+	if (cu->is_lines_tried)
+		return;
+	cu->is_lines_tried = true;
+	if (!cu->unit.has_lines)
+		return;
+	dwarf_lines_build(cu->unit.image, cu->unit.lines_off, cu->unit.sizes, &cu->lines);
+	account(cu->unit.image->account, cu);
+}
+
+/* --- Names --- */
+
+/* What one entry says. */
+struct said {
+	const char *name, *linkage_name;
+	uint32_t decl_line;
+	struct dwarf_value origin; /* form 0: it refers to no other */
+};
+
+static bool read_entry(const struct dwarf_unit *unit, uint64_t off, struct said *said)
+{
+	struct reader rd = dwarf_unit_reader(unit, off);
+	const struct dwarf_abbrev *abbrev = dwarf_abbrevs_find(&unit->abbrevs, reader_uleb128(&rd));
+
+	for (uint32_t i = 0; abbrev && i < abbrev->specs_cnt; i++) {
+		const struct dwarf_spec *spec = &unit->abbrevs.specs[abbrev->specs_at + i];
+		struct dwarf_value value;
+
+		dwarf_value_read(unit, spec, &rd, &value);
+		if (rd.err)
+			return false;
+		switch (spec->name) {
+		case DW_AT_name:
+			said->name = dwarf_value_string(unit, &value);
+			break;
+		case DW_AT_linkage_name:
+		case DW_AT_MIPS_linkage_name:
+			said->linkage_name = dwarf_value_string(unit, &value);
+			break;
+		case DW_AT_decl_line:
+			said->decl_line = value.number <= UINT32_MAX ? (uint32_t)value.number : 0;
+			break;
+		case DW_AT_abstract_origin:
+		case DW_AT_specification:
+			said->origin = value;
+			break;
+		default:
+			break;
+		}
+	}
+	return abbrev && !rd.err;
+}
+
+/* The unit that @ref points into, coming from @unit. */
+static struct dwarf_unit *unit_of(struct dwarf_unit *unit, const struct dwarf_ref *ref,
+				  uint64_t lookup)
+{
+	struct dwarf_unit_slot *slot;
+	struct dwarf_cu *cu;
+
+	if (ref->image == unit->image && ref->off >= unit->off && ref->off < unit->end)
+		return unit;
+	slot = ref->image->is_split ? NULL : dwarf_units_find(ref->image, ref->off);
+	cu = slot ? dwarf_cu_get(ref->image, slot) : NULL;
+	if (!cu)
+		return NULL;
+	cu->used_at = lookup;
+	return &cu->unit;
+}
+
+struct dwarf_entry dwarf_entry_describe(struct dwarf_unit *unit, uint64_t off, uint64_t lookup)
+{
+	const char *plain = NULL, *linkage = NULL;
+	struct dwarf_entry entry = {0};
+
+	for (int i = 0; i < REFERENCES_MAX && unit; i++) {
+		struct said said = {0};
+		struct dwarf_ref ref;
+
+		if (!read_entry(unit, off, &said))
+			break;
+		plain = plain ? plain : said.name;
+		linkage = linkage ? linkage : said.linkage_name;
+		entry.decl_line = entry.decl_line ? entry.decl_line : said.decl_line;
+		if ((linkage && entry.decl_line) || !dwarf_value_ref(unit, &said.origin, &ref))
+			break;
+		unit = unit_of(unit, &ref, lookup);
+		off = ref.off;
+	}
+	entry.name = linkage ? linkage : plain;
+	return entry;
+}

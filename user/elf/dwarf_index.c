@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From an address to its unit, to its functions and its line. */
+#include "elf/dwarf_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/strtab.h"
+#include "elf/dwarf_const.h"
+#include "elf/dwarf_cu.h"
+#include "elf/dwarf_ranges.h"
+#include "elf/elf_priv.h"
+
+enum {
+	BUDGET_DEFAULT_BYTES = 64 << 20,
+	FUEL_LEAST_BYTES = 1 << 20,
+	/* Paths of source files, together. */
+	PATHS_MAX_BYTES = 4 << 20,
+	PATH_MAX_BYTES = 8192,
+	BUILD_ID_MAX = 64,
+};
+
+struct dwarf_index {
+	struct dwarf_image image;
+	struct dwarf_image alt;
+	bool has_alt;
+	struct dwarf_split_files split_files;
+	struct dwarf_account account;
+	struct addr_map units; /* to image.slots */
+	bool is_mapped;
+	struct strtab paths;
+	struct buf path; /* one that is being put together */
+	size_t budget_bytes;
+	uint64_t lookup; /* counts them */
+};
+
+/* --- Opening --- */
+
+static bool is_alt_wanted(const struct dwarf_index *index, const struct dwarf_image *alt)
+{
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t len = elf_build_id(alt->elf, build_id, sizeof(build_id));
+	struct dwarf_alt_link link;
+
+	return !dwarf_alt_link(index->image.elf, &link) && link.build_id_len == len &&
+	       !memcmp(link.build_id, build_id, len);
+}
+
+static void open_alt(struct dwarf_index *index, int fd)
+{
+	if (fd < 0 || dwarf_image_open(&index->alt, fd, false))
+		return;
+	if (!is_alt_wanted(index, &index->alt)) {
+		dwarf_image_deinit(&index->alt);
+		return;
+	}
+	index->has_alt = true;
+	index->alt.account = &index->account;
+	index->image.alt = &index->alt;
+}
+
+static int index_finish(struct dwarf_index *index, const struct dwarf_index_opts *opts)
+{
+	int err;
+
+	index->image.account = &index->account;
+	index->split_files.account = &index->account;
+	index->budget_bytes = opts->budget_bytes ? opts->budget_bytes : BUDGET_DEFAULT_BYTES;
+	buf_init(&index->path, PATH_MAX_BYTES);
+	err = strtab_init(&index->paths);
+	if (err)
+		return err;
+	if (opts->path && !(index->split_files.path = strdup(opts->path)))
+		return -ENOMEM;
+	open_alt(index, opts->alt_fd);
+	return 0;
+}
+
+int dwarf_index_new(struct elf_file *elf, const struct dwarf_index_opts *opts,
+		    struct dwarf_index **out)
+{
+	struct dwarf_index *index = calloc(1, sizeof(*index));
+	int err;
+
+	if (!index)
+		return -ENOMEM;
+	err = dwarf_image_init(&index->image, elf, false);
+	if (!err)
+		err = index_finish(index, opts);
+	if (err) {
+		dwarf_index_free(index);
+		return err;
+	}
+	*out = index;
+	return 0;
+}
+
+int dwarf_index_open(int fd, const struct dwarf_index_opts *opts, struct dwarf_index **out)
+{
+	struct elf_file *elf = elf_file_open(fd);
+	int err;
+
+	if (!elf)
+		return -errno;
+	err = dwarf_index_new(elf, opts, out);
+	if (err) {
+		elf_file_free(elf);
+		return err;
+	}
+	elf_cntl(elf->elf, ELF_C_FDDONE);
+	(*out)->image.is_elf_owned = true;
+	return 0;
+}
+
+void dwarf_index_free(struct dwarf_index *index)
+{
+	if (!index)
+		return;
+	dwarf_image_deinit(&index->image);
+	dwarf_image_deinit(&index->alt);
+	dwarf_split_files_deinit(&index->split_files);
+	addr_map_deinit(&index->units);
+	strtab_deinit(&index->paths);
+	buf_deinit(&index->path);
+	free(index);
+}
+
+int dwarf_alt_link(const struct elf_file *elf, struct dwarf_alt_link *out)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf->elf, scn))) {
+		struct dwarf_alt_link link = {0};
+		struct reader rd;
+		Elf_Data *data;
+		GElf_Shdr shdr;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS ||
+		    strcmp(elf_section_name(elf, &shdr), ".gnu_debugaltlink"))
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (!data)
+			return -ENOENT;
+		reader_init(&rd, data->d_buf, data->d_size);
+		link.name = reader_cstr(&rd, NULL);
+		link.build_id_len = reader_left(&rd);
+		link.build_id = reader_bytes(&rd, link.build_id_len);
+		if (rd.err || !*link.name || !link.build_id_len)
+			return -ENOENT;
+		*out = link;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* --- Memory --- */
+
+size_t dwarf_index_bytes(const struct dwarf_index *index)
+{
+	return index->account.held_bytes;
+}
+
+/* A unit that is held. */
+struct held {
+	struct dwarf_image *image;
+	struct dwarf_unit_slot *slot;
+};
+
+struct held_list {
+	struct held *items; /* owned */
+	size_t cnt, cap;
+};
+
+static int list_held(struct dwarf_image *image, struct held_list *list)
+{
+	for (size_t i = 0; i < image->slots_cnt; i++) {
+		int err;
+
+		if (!image->slots[i].cu)
+			continue;
+		err = array_reserve(&list->items, &list->cap, list->cnt + 1, sizeof(*list->items));
+		if (err)
+			return err;
+		list->items[list->cnt++] = (struct held){image, &image->slots[i]};
+	}
+	return 0;
+}
+
+static int compare_held(const void *left, const void *right)
+{
+	uint64_t a = ((const struct held *)left)->slot->cu->used_at;
+	uint64_t b = ((const struct held *)right)->slot->cu->used_at;
+
+	return (a > b) - (a < b);
+}
+
+/*
+ * Beyond the budget a quarter of it is freed, so that the list is not made for every lookup. The
+ * unit used last stays: one that is larger than the budget would be read for every address in it.
+ */
+static void forget_old(struct dwarf_index *index)
+{
+	size_t keep_bytes = index->budget_bytes / 4 * 3;
+	struct held_list list = {0};
+
+	if (index->account.held_bytes <= index->budget_bytes)
+		return;
+	if (!list_held(&index->image, &list) && !list_held(&index->alt, &list) && list.cnt)
+		qsort(list.items, list.cnt, sizeof(*list.items), compare_held);
+	for (size_t i = 0; i + 1 < list.cnt && index->account.held_bytes > keep_bytes; i++)
+		dwarf_cu_drop(list.items[i].image, list.items[i].slot);
+	free(list.items);
+}
+
+/* What the last lookup has lent is no longer needed. */
+static int begin_lookup(struct dwarf_index *index)
+{
+	uint64_t bytes = dwarf_image_bytes(&index->image);
+
+	forget_old(index);
+	if (index->has_alt)
+		bytes += dwarf_image_bytes(&index->alt);
+	if (index->split_files.has_package)
+		bytes += dwarf_image_bytes(&index->split_files.package);
+	index->account.fuel_bytes = bytes * DWARF_FUEL_PASSES + FUEL_LEAST_BYTES;
+	index->lookup++;
+	if (index->paths.bytes_len <= PATHS_MAX_BYTES)
+		return 0;
+	strtab_deinit(&index->paths);
+	return strtab_init(&index->paths);
+}
+
+/* --- Units by address --- */
+
+/* The table that the unit before had: many share one. */
+struct last_abbrevs {
+	struct dwarf_abbrevs abbrevs;
+	struct dwarf_sizes sizes;
+	uint64_t off;
+	bool is_valid;
+};
+
+static bool is_same_table(const struct last_abbrevs *last, const struct dwarf_unit *unit,
+			  uint64_t code)
+{
+	return last->is_valid && last->off == unit->abbrev_off &&
+	       !memcmp(&last->sizes, &unit->sizes, sizeof(last->sizes)) &&
+	       dwarf_abbrevs_find(&last->abbrevs, code);
+}
+
+/* Read what the first entry says; of the abbreviations only as many as that takes. */
+static int read_root_only(struct dwarf_unit *unit, struct last_abbrevs *last)
+{
+	struct reader rd = dwarf_unit_reader(unit, unit->root_off);
+	uint64_t code = reader_uleb128(&rd);
+	int err;
+
+	if (rd.err || !code)
+		return -EBADMSG;
+	if (!is_same_table(last, unit, code)) {
+		dwarf_abbrevs_deinit(&last->abbrevs);
+		last->is_valid = false;
+		err = dwarf_abbrevs_read(unit->image, unit->abbrev_off, unit->sizes, code,
+					 &last->abbrevs);
+		if (err)
+			return err;
+		last->off = unit->abbrev_off;
+		last->sizes = unit->sizes;
+		last->is_valid = true;
+	}
+	unit->abbrevs = last->abbrevs;
+	err = dwarf_unit_read_root(unit);
+	unit->abbrevs = (struct dwarf_abbrevs){0};
+	return err;
+}
+
+static int add_units(struct dwarf_image *image, struct dwarf_spans *spans)
+{
+	struct last_abbrevs last = {0};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < image->slots_cnt; i++) {
+		struct dwarf_unit unit;
+
+		if (dwarf_unit_init(image, image->slots[i].off, &unit) || unit.type == DW_UT_type ||
+		    unit.type == DW_UT_split_type)
+			continue;
+		err = read_root_only(&unit, &last);
+		/* A broken unit loses its own names only. */
+		if (!err)
+			err = dwarf_spans_add(spans, &unit, &unit.where, (uint32_t)i);
+		else if (err == -EBADMSG)
+			err = 0;
+	}
+	dwarf_abbrevs_deinit(&last.abbrevs);
+	return err;
+}
+
+static int map_units(struct dwarf_index *index)
+{
+	struct dwarf_spans spans = {0};
+	int err;
+
+	if (index->is_mapped)
+		return 0;
+	index->is_mapped = true;
+	err = dwarf_units_read(&index->image);
+	/* Out of fuel: what was found is still good. */
+	if (!err || err == -E2BIG)
+		err = add_units(&index->image, &spans);
+	if (!err || err == -E2BIG)
+		err = addr_map_build(spans.items, spans.cnt, &index->units);
+	dwarf_spans_deinit(&spans);
+	return err;
+}
+
+static struct dwarf_cu *find_cu(struct dwarf_index *index, uint64_t vaddr)
+{
+	uint32_t slot = addr_map_find(&index->units, vaddr);
+	struct dwarf_cu *cu;
+
+	if (slot == (uint32_t)ADDR_MAP_NONE)
+		return NULL;
+	cu = dwarf_cu_get(&index->image, &index->image.slots[slot]);
+	if (!cu)
+		return NULL;
+	cu->used_at = index->lookup;
+	dwarf_cu_need_code(cu, &index->split_files);
+	dwarf_cu_need_lines(cu);
+	return cu;
+}
+
+/* --- Chains --- */
+
+/* A chain that is being filled in. Paths move while others are added: until its end, their ids. */
+struct chain {
+	struct dwarf_index *index;
+	struct dwarf_cu *cu;
+	struct dwarf_frame *frames;
+	uint32_t paths[DWARF_NESTING_MAX + 1];
+	size_t max, cnt;
+};
+
+static uint32_t intern_path(struct dwarf_index *index, const struct dwarf_cu *cu, uint32_t file)
+{
+	uint32_t id;
+
+	buf_reset(&index->path);
+	if (dwarf_lines_path(&cu->lines, &cu->unit, file, &index->path))
+		return STRTAB_EMPTY;
+	id = strtab_add(&index->paths, buf_cstr(&index->path), index->path.len);
+	return id == STRTAB_NONE ? (uint32_t)STRTAB_EMPTY : id;
+}
+
+/* One more frame: the function @func (NONE: not known), executing at @row. */
+static void add_frame(struct chain *chain, uint32_t func, const struct dwarf_line_row *row)
+{
+	struct dwarf_frame frame = {.line = row->line, .column = row->column};
+	struct dwarf_cu *cu = chain->cu;
+
+	if (chain->cnt++ >= chain->max)
+		return;
+	if (func != (uint32_t)DWARF_FUNC_NONE) {
+		struct dwarf_unit *unit = dwarf_cu_code_unit(cu);
+		struct dwarf_entry entry = dwarf_entry_describe(
+			unit, unit->off + cu->code.funcs[func].entry, chain->index->lookup);
+
+		frame.name = entry.name;
+		frame.start_line = entry.decl_line;
+		frame.is_inlined = cu->code.funcs[func].parent != (uint32_t)DWARF_FUNC_NONE;
+	}
+	chain->paths[chain->cnt - 1] = intern_path(chain->index, cu, row->file);
+	chain->frames[chain->cnt - 1] = frame;
+}
+
+static void add_frames(struct chain *chain, uint32_t func, struct dwarf_line_row row)
+{
+	add_frame(chain, func, &row);
+	/* A parent's index is below its child's, so this ends. */
+	while (func != (uint32_t)DWARF_FUNC_NONE) {
+		const struct dwarf_func *inlined = &chain->cu->code.funcs[func];
+
+		row = (struct dwarf_line_row){
+			.file = inlined->call_file,
+			.line = inlined->call_line,
+			.column = inlined->call_column,
+		};
+		func = inlined->parent;
+		if (func != (uint32_t)DWARF_FUNC_NONE)
+			add_frame(chain, func, &row);
+	}
+}
+
+int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr, struct dwarf_frame *frames,
+		     size_t max)
+{
+	struct chain chain = {.index = index, .frames = frames};
+	struct dwarf_line_row row = {0};
+	bool has_row;
+	uint32_t func;
+	int err = begin_lookup(index);
+
+	if (!err)
+		err = map_units(index);
+	if (err)
+		return err;
+	chain.max = max < DWARF_NESTING_MAX + 1 ? max : DWARF_NESTING_MAX + 1;
+	chain.cu = find_cu(index, vaddr);
+	if (!chain.cu)
+		return -ENOENT;
+	func = addr_map_find(&chain.cu->code.map, vaddr);
+	has_row = !dwarf_lines_find(&chain.cu->lines, vaddr, &row);
+	if (func == (uint32_t)ADDR_MAP_NONE && !has_row)
+		return -ENOENT;
+	add_frames(&chain, func, row);
+	for (size_t i = 0; i < chain.cnt && i < chain.max; i++)
+		if (chain.paths[i] != STRTAB_EMPTY)
+			frames[i].file = strtab_get(&index->paths, chain.paths[i]);
+	return (int)chain.cnt;
+}

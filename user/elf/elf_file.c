@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opening an ELF image and translating file offsets. libelf maps the file, so an index costs page
+ * cache and not anonymous memory. It also means that a file cut short by somebody while it is being
+ * read would raise SIGBUS; the window is one module's symbolization.
+ */
+#include "elf/elf_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/reader.h"
+#include "elf/elf_priv.h"
+
+/* The most sections and segments that an image may have; 65,280 is where linkers begin to need the
+ * extended count. */
+enum { HEADERS_MAX = 1 << 20 };
+
+/* Where the fields lie that matter here, by class. */
+struct header_layout {
+	size_t shoff, phnum, shnum; /* in the ELF header */
+	size_t size, info, end; /* in a section header */
+};
+
+static const struct header_layout layout_32 = {
+	offsetof(Elf32_Ehdr, e_shoff), offsetof(Elf32_Ehdr, e_phnum), offsetof(Elf32_Ehdr, e_shnum),
+	offsetof(Elf32_Shdr, sh_size), offsetof(Elf32_Shdr, sh_info), sizeof(Elf32_Shdr),
+};
+
+static const struct header_layout layout_64 = {
+	offsetof(Elf64_Ehdr, e_shoff), offsetof(Elf64_Ehdr, e_phnum), offsetof(Elf64_Ehdr, e_shnum),
+	offsetof(Elf64_Shdr, sh_size), offsetof(Elf64_Shdr, sh_info), sizeof(Elf64_Shdr),
+};
+
+static uint64_t read_word(struct reader *rd, size_t offset, bool is_64)
+{
+	reader_seek(rd, offset);
+	return is_64 ? reader_u64(rd) : reader_u32(rd);
+}
+
+static uint16_t read_half(struct reader *rd, size_t offset)
+{
+	reader_seek(rd, offset);
+	return reader_u16(rd);
+}
+
+bool elf_counts_are_sane(int fd)
+{
+	uint8_t bytes[sizeof(Elf64_Ehdr)];
+	ssize_t len = pread(fd, bytes, sizeof(bytes), 0);
+	bool is_64 = len > EI_CLASS && bytes[EI_CLASS] == ELFCLASS64;
+	const struct header_layout *layout = is_64 ? &layout_64 : &layout_32;
+	bool has_many_sections, has_many_segments;
+	struct reader rd;
+	uint64_t shoff;
+
+	reader_init(&rd, bytes, len > 0 ? (size_t)len : 0);
+	rd.big_endian = len > EI_DATA && bytes[EI_DATA] == ELFDATA2MSB;
+	shoff = read_word(&rd, layout->shoff, is_64);
+	has_many_sections = !read_half(&rd, layout->shnum);
+	has_many_segments = read_half(&rd, layout->phnum) == PN_XNUM;
+	if (rd.err || !shoff || (!has_many_sections && !has_many_segments))
+		return true; /* 16-bit counts, or nothing that libelf would take */
+	if (shoff > INT64_MAX)
+		return false;
+	/* The first section header then holds what the ELF header has no room for. */
+	len = pread(fd, bytes, layout->end, (off_t)shoff);
+	reader_init(&rd, bytes, len > 0 ? (size_t)len : 0);
+	if (has_many_sections && read_word(&rd, layout->size, is_64) > HEADERS_MAX)
+		return false;
+	reader_seek(&rd, layout->info);
+	return !has_many_segments || reader_u32(&rd) <= HEADERS_MAX;
+}
+
+static void cleanup_elf_fn(Elf **elf)
+{
+	if (*elf)
+		elf_end(*elf);
+}
+
+/* Takes @handle. */
+static struct elf_file *elf_file_new(Elf *handle)
+{
+	_cleanup_(cleanup_elf_fn) Elf *guard = handle;
+	struct elf_file *elf;
+
+	if (!guard || elf_kind(guard) != ELF_K_ELF) {
+		errno = EBADMSG;
+		return NULL;
+	}
+	elf = calloc(1, sizeof(*elf));
+	if (!elf)
+		return NULL;
+	if (!gelf_getehdr(guard, &elf->ehdr)) {
+		free(elf);
+		errno = EBADMSG;
+		return NULL;
+	}
+	/* Both stay 0 for an image without that table; what is in it is still usable. */
+	if (elf_getphdrnum(guard, &elf->phdr_cnt))
+		elf->phdr_cnt = 0;
+	if (elf_getshdrstrndx(guard, &elf->shstrndx))
+		elf->shstrndx = 0;
+	elf->elf = take_ptr(guard);
+	return elf;
+}
+
+static struct elf_file *elf_file_begin(int fd, Elf_Cmd how)
+{
+	if (!elf_counts_are_sane(fd)) {
+		errno = EBADMSG;
+		return NULL;
+	}
+	elf_version(EV_CURRENT);
+	return elf_file_new(elf_begin(fd, how, NULL));
+}
+
+struct elf_file *elf_file_open(int fd)
+{
+	return elf_file_begin(fd, ELF_C_READ_MMAP);
+}
+
+struct elf_file *elf_file_open_unmapped(int fd)
+{
+	return elf_file_begin(fd, ELF_C_READ);
+}
+
+struct elf_file *elf_file_from_memory(void *image, size_t len)
+{
+	elf_version(EV_CURRENT);
+	return elf_file_new(elf_memory(image, len));
+}
+
+void elf_file_free(struct elf_file *elf)
+{
+	if (!elf)
+		return;
+	elf_end(elf->elf);
+	free(elf);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of this folder share and nobody else may see: libelf's handle. */
+#ifndef BPFPROF_ELF_ELF_PRIV_H
+#define BPFPROF_ELF_ELF_PRIV_H
+
+#include <gelf.h>
+
+#include "elf/elf_file.h"
+
+struct elf_file {
+	Elf *elf; /* owned */
+	GElf_Ehdr ehdr;
+	size_t phdr_cnt;
+	size_t shstrndx; /* 0: sections have no names */
+};
+
+/*
+ * May libelf open the file? It makes 150 bytes of memory for each section that the headers claim,
+ * as long as the file reaches that far, and a sparse file reaches far for nothing. True also for
+ * what is no ELF file.
+ */
+bool elf_counts_are_sane(int fd);
+
+/* Name of section @shdr, "" when it has none. Borrowed from the image. */
+static inline const char *elf_section_name(const struct elf_file *elf, const GElf_Shdr *shdr)
+{
+	const char *name = NULL;
+
+	if (elf->shstrndx)
+		name = elf_strptr(elf->elf, elf->shstrndx, shdr->sh_name);
+	return name ? name : "";
+}
+
+#endif

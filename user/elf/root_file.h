@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening files as another process sees them: paths that must not lead out of its root. */
+#ifndef BPFPROF_ELF_ROOT_FILE_H
+#define BPFPROF_ELF_ROOT_FILE_H
+
+/*
+ * Open @path, taken from the folder @root_fd as if that were "/": absolute symbolic links and ".."
+ * stay below it (openat2(2), Linux 5.6). Where that call is missing or forbidden, a path with any
+ * symbolic link or ".." in it is refused. Only a regular file is opened for reading; anything else
+ * is not touched (O_PATH tells). The descriptor (owned, O_CLOEXEC); -EINVAL for what is no regular
+ * file; -ENOENT, -ELOOP and the like.
+ */
+int root_file_open(int root_fd, const char *path);
+
+#endif
