@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finding the file behind a mapping. A path proves nothing: the file may have been replaced since,
+ * or the path be another container's. So each candidate is first looked at (O_PATH: a FIFO, a
+ * device or a socket under that name is not opened by that), compared with what the kernel saw, and
+ * only then opened for reading.
+ */
+#include "proc/module.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/reader.h"
+#include "elf/elf_file.h"
+
+enum {
+	/* "/proc/TGID/root" in front of the longest path that the kernel hands out */
+	CANDIDATE_MAX = PATH_MAX + 64,
+	VDSO_BYTES_MAX = 64 * 1024, /* two pages as of 6.18 */
+};
+
+static const char deleted_suffix[] = " (deleted)";
+
+/* overlayfs with xino puts a layer number into the top bits of what stat shows; the kernel side
+ * sees the inode below it. */
+static const uint64_t ino_mask = (1ULL << 48) - 1;
+
+static bool identity_agrees(const struct module_identity *want, const struct stat *have)
+{
+	if (((want->ino ^ have->st_ino) & ino_mask) && want->ino)
+		return false;
+	if (want->size_bytes && want->size_bytes != (uint64_t)have->st_size)
+		return false;
+	return (!want->mtime_s && !want->mtime_ns) ||
+	       (want->mtime_s == have->st_mtim.tv_sec &&
+		want->mtime_ns == (uint32_t)have->st_mtim.tv_nsec);
+}
+
+/* Open @path for reading if it is a regular file that agrees with @identity. The descriptor;
+ * -ENOENT and the like, -ESTALE when it is another file, -EINVAL when it is not a regular one. */
+static int open_verified(const char *path, const struct module_identity *identity)
+{
+	_cleanup_close_ int path_fd = open(path, O_PATH | O_CLOEXEC);
+	char proc_path[64];
+	struct stat st;
+	int fd;
+
+	if (path_fd < 0 || fstat(path_fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	if (!identity_agrees(identity, &st))
+		return -ESTALE;
+	snprintf(proc_path, sizeof(proc_path), "/proc/self/fd/%d", path_fd);
+	fd = open(proc_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The places to look, in order; see module_open(). False when there is no such candidate. */
+static bool candidate_path(int which, pid_t tgid, uint64_t start, uint64_t end, const char *path,
+			   char out[static CANDIDATE_MAX])
+{
+	switch (which) {
+	case 0:
+		snprintf(out, CANDIDATE_MAX, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)tgid,
+			 start, end);
+		return tgid > 0 && end > start;
+	case 1:
+		snprintf(out, CANDIDATE_MAX, "/proc/%d/exe", (int)tgid);
+		return tgid > 0;
+	case 2:
+		return tgid > 0 && path[0] == '/' &&
+		       snprintf(out, CANDIDATE_MAX, "/proc/%d/root%s", (int)tgid, path) <
+			       CANDIDATE_MAX;
+	default:
+		return path[0] == '/' && snprintf(out, CANDIDATE_MAX, "%s", path) < CANDIDATE_MAX;
+	}
+}
+
+enum { CANDIDATE_MAP_FILES = 0, CANDIDATE_EXE = 1, CANDIDATE_CNT = 4 };
+
+static void module_find_file(struct module *module, pid_t tgid, uint64_t start, uint64_t end)
+{
+	bool is_known = module->identity.ino != 0;
+
+	module->absence = MODULE_NO_FILE;
+	for (int which = 0; which < CANDIDATE_CNT; which++) {
+		char path[CANDIDATE_MAX];
+		int fd;
+
+		/* Which of its files a process was started from says nothing about a library. */
+		if (which == CANDIDATE_EXE && !is_known)
+			continue;
+		if (!candidate_path(which, tgid, start, end, module->path, path))
+			continue;
+		fd = open_verified(path, &module->identity);
+		/* A file under its own name: somebody has replaced it. The others may rightly be
+		 * another file (exe), or another mapping by now (map_files). */
+		if ((fd == -ESTALE || fd == -EINVAL) && which > CANDIDATE_EXE)
+			module->absence = MODULE_FILE_CHANGED;
+		if (fd < 0)
+			continue;
+		module->fd = fd;
+		module->is_verified = is_known;
+		module->absence = MODULE_PRESENT;
+		return;
+	}
+}
+
+/* Memory that the kernel backs with a nameless file of its own: there may be an ELF image in it
+ * (programs run from a memfd), but mostly it is a JIT compiler's. */
+static bool is_shared_memory(const char *path)
+{
+	static const char *const prefixes[] = {"/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++) {
+		if (!strncmp(path, prefixes[i], strlen(prefixes[i])))
+			return true;
+	}
+	return false;
+}
+
+static bool is_elf(int fd)
+{
+	char magic[4];
+
+	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	       !memcmp(magic, "\177ELF", sizeof(magic));
+}
+
+static void module_make_anon(struct module *module)
+{
+	if (module->fd >= 0)
+		close(module->fd);
+	module->fd = -1;
+	module->kind = MODULE_ANON;
+	module->is_verified = false;
+	module->absence = MODULE_PRESENT;
+}
+
+static bool is_own_root(int root_fd)
+{
+	unsigned int want = STATX_INO | STATX_MNT_ID;
+	struct statx own, other;
+
+	/* The mount as well: another mount namespace may have other things below the same root. */
+	return !statx(AT_FDCWD, "/", 0, want, &own) &&
+	       !statx(root_fd, "", AT_EMPTY_PATH, want, &other) &&
+	       (own.stx_mask & other.stx_mask & want) == want && own.stx_ino == other.stx_ino &&
+	       own.stx_mnt_id == other.stx_mnt_id;
+}
+
+/* The root of process @tgid; -1 when that is ours, or when the process is gone. */
+static int open_root(pid_t tgid)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", (int)tgid);
+	fd = tgid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+	return fd < 0 || is_own_root(fd) ? -1 : take_fd(&fd);
+}
+
+static struct module *module_new(enum module_kind kind, const char *path, size_t path_len)
+{
+	struct module *module = calloc(1, sizeof(*module));
+
+	if (!module)
+		return NULL;
+	module->kind = kind;
+	module->fd = -1;
+	module->root_fd = -1;
+	module->path = strndup(path, path_len);
+	if (!module->path) {
+		free(module);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return module;
+}
+
+struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char *path,
+			   const struct module_identity *identity)
+{
+	size_t suffix_len = sizeof(deleted_suffix) - 1;
+	size_t len = strlen(path);
+	struct module *module;
+
+	if (len > suffix_len && !strcmp(path + len - suffix_len, deleted_suffix))
+		len -= suffix_len;
+	module = module_new(MODULE_FILE, path, len);
+	if (!module)
+		return NULL;
+	module->identity = *identity;
+	if (!strcmp(path, "//anon") || (path[0] != '/' && !identity->ino)) {
+		module_make_anon(module);
+		return module;
+	}
+	module_find_file(module, tgid, start, end);
+	if (is_shared_memory(module->path) && (module->fd < 0 || !is_elf(module->fd)))
+		module_make_anon(module);
+	if (module->fd < 0)
+		return module;
+	module->build_id_len =
+		(uint32_t)elf_build_id_fd(module->fd, module->build_id, sizeof(module->build_id));
+	module->root_fd = open_root(tgid);
+	return module;
+}
+
+/* Where our vdso lies, from our own maps. 0 or -ENOENT. */
+static int find_vdso(struct reader *maps, uint64_t *start_out, uint64_t *end_out)
+{
+	static const char name[] = "[vdso]";
+
+	while (!reader_done(maps)) {
+		size_t len;
+		const char *line = reader_until(maps, '\n', &len);
+		struct reader rd;
+
+		if (len < sizeof(name) - 1 ||
+		    memcmp(line + len - (sizeof(name) - 1), name, sizeof(name) - 1))
+			continue;
+		reader_init(&rd, line, len);
+		*start_out = reader_number(&rd, 16);
+		reader_accept(&rd, '-');
+		*end_out = reader_number(&rd, 16);
+		return rd.err ? -ENOENT : 0;
+	}
+	return -ENOENT;
+}
+
+/* A file of our own that holds the vdso; negative errno. */
+static int copy_vdso(void)
+{
+	_cleanup_(buf_deinit) struct buf text = {0};
+	_cleanup_close_ int fd = -1;
+	uint64_t start, end;
+	struct reader maps;
+	int err;
+
+	buf_init(&text, BUF_NO_MAX);
+	err = fs_read_file("/proc/self/maps", &text);
+	if (err)
+		return err;
+	reader_init(&maps, text.data, text.len);
+	err = find_vdso(&maps, &start, &end);
+	if (err)
+		return err;
+	if (end <= start || end - start > VDSO_BYTES_MAX)
+		return -ENOENT;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fs_write_all(fd, (const void *)(uintptr_t)start, end - start);
+	return err ? err : take_fd(&fd);
+}
+
+struct module *module_vdso(void)
+{
+	struct module *module = module_new(MODULE_VDSO, "[vdso]", strlen("[vdso]"));
+	int fd;
+
+	if (!module)
+		return NULL;
+	fd = copy_vdso();
+	if (fd < 0) {
+		module_free(module);
+		errno = -fd;
+		return NULL;
+	}
+	module->fd = fd;
+	module->is_verified = true;
+	module->build_id_len =
+		(uint32_t)elf_build_id_fd(fd, module->build_id, sizeof(module->build_id));
+	return module;
+}
+
+void module_free(struct module *module)
+{
+	if (!module)
+		return;
+	if (module->fd >= 0)
+		close(module->fd);
+	if (module->root_fd >= 0)
+		close(module->root_fd);
+	free(module->path);
+	free(module);
+}

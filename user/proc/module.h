@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A module: one executable image that frames point into, whoever has it mapped. Its identity is its
+ * build-id, else (device, inode, mtime, size). It is opened when it is first seen, while the file
+ * or a process that maps it is still there, and keeps the descriptor, so that it can be named after
+ * both are gone.
+ */
+#ifndef BPFPROF_PROC_MODULE_H
+#define BPFPROF_PROC_MODULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum module_kind {
+	MODULE_FILE, /* an ELF file on some file system */
+	MODULE_VDSO, /* the kernel's vdso image */
+	MODULE_ANON, /* anonymous executable memory (JIT): no image */
+	MODULE_KERNEL, /* kernel text, modules, BPF programs */
+};
+
+enum { BUILD_ID_MAX = 64 };
+
+/* Why a module of kind MODULE_FILE has no descriptor. */
+enum module_absence {
+	MODULE_PRESENT,
+	MODULE_NO_FILE, /* nothing under its path any more */
+	MODULE_FILE_CHANGED, /* a file is there, but another than the one that is mapped */
+};
+
+/* What the kernel side saw of the file; fields it could not read are 0. */
+struct module_identity {
+	uint64_t ino, size_bytes;
+	int64_t mtime_s;
+	uint32_t mtime_ns;
+	uint32_t dev; /* kernel's internal encoding (MAJOR << 20 | MINOR) of the superblock; not
+			 what stat shows on overlayfs */
+};
+
+struct module {
+	enum module_kind kind;
+	char *path; /* owned: as the process saw it, or "[vdso]" */
+	int fd; /* owned, -1 when the file was gone before it could be opened */
+	/* Owned, O_PATH: the root that path counts from, where separate symbols may lie; -1 when
+	 * that is our own, or not known any more. */
+	int root_fd;
+	uint8_t build_id[BUILD_ID_MAX];
+	uint32_t build_id_len; /* 0: none */
+	struct module_identity identity;
+	bool is_verified; /* fd's inode, mtime and size (or build-id) are those the kernel saw */
+	enum module_absence absence;
+};
+
+/*
+ * Open what process @tgid has mapped at [@start, @end) with path @path (as seen from its root):
+ * map_files first, then exe, then root + path, then @path on the host; the first whose inode, mtime
+ * and size agree with @identity is taken. A field of @identity that is 0 is not compared; where the
+ * inode is 0, the first file that opens is taken, unverified. The build-id is read from it. Always
+ * makes a module (owned; module_free()); with fd -1 and the reason in absence when nothing fitted.
+ * Never touches what is not a regular file. @path may end in " (deleted)", which is cut off.
+ * Memory without an ELF file behind it (a path as "//anon", or "/memfd:" without an ELF image)
+ * makes MODULE_ANON. NULL + ENOMEM.
+ */
+struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char *path,
+			   const struct module_identity *identity);
+
+/* The vdso of this kernel, copied from our own address space into an unnamed file. *owned*; NULL +
+ * errno. */
+struct module *module_vdso(void);
+
+void module_free(struct module *module);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names for frames: each distinct location of a profile once. Works module by module, sorted by
+ * address, so that a symbol index is built once, used, and released. Knows modules (files) and
+ * kallsyms, not processes and not BPF.
+ */
+#ifndef BPFPROF_SYMBOL_SYMBOLIZER_H
+#define BPFPROF_SYMBOL_SYMBOLIZER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "proc/module.h"
+#include "profile/ledger.h"
+#include "profile/profile.h"
+
+struct symbolizer_opts {
+	bool no_symbols; /* --no-symbols: [module+0x..] everywhere */
+};
+
+/*
+ * Name every location of @prof that has no lines yet. @modules[i] (borrowed, NULL where unknown) is
+ * the module of mapping i; the kernel's mapping is the one whose path is "[kernel.kallsyms]". The
+ * names of a stripped module come from its debug file where there is one (elf/debug_file.h), those
+ * of a Go program, with file, line and the calls that were inlined, from its own tables
+ * (elf/go_symbols.h). Named locations get a function with demangled and system name; a location
+ * without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT memory) and is counted in
+ * @frames->unnamed under its reason: no_symbol (file has none there), no_file (gone before it could
+ * be opened), file_changed, bad_elf, jit, kptr_restrict, no_kernel_symbol, unknown_mapping.
+ * Mappings get their HAS_* flags truthfully. A location beyond its module's symbols never
+ * fails the rest. Returns 0 or -ENOMEM. The kernel's symbols that kptr_restrict hides are reported
+ * once by log_warn with the fix.
+ */
+int symbolizer_run(struct profile *prof, struct module *const *modules, size_t module_cnt,
+		   const struct symbolizer_opts *opts, struct ledger_frames *frames);
+
+#endif
