@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a profile of whatever kind: decompression, and telling the formats apart. */
+#include "encode/decode.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "encode/gzip.h"
+#include "encode/pprof.h"
+
+enum {
+	PROFILE_MAX_BYTES = 1 << 30, /* uncompressed */
+	SNIFF_BYTES = 4096
+};
+
+static int explain(int err, struct buf *why, const char *text)
+{
+	if (why)
+		buf_add_str(why, text);
+	return err;
+}
+
+/*
+ * The content of @data in *@out and *@out_len: @data itself, or decompressed into @plain, which the
+ * caller owns. 0 or negative errno with the reason in @why.
+ */
+static int unpack(const void *data, size_t len, struct buf *plain, struct buf *why,
+		  const void **out, size_t *out_len)
+{
+	int err;
+
+	if (!gzip_is(data, len)) {
+		*out = data;
+		*out_len = len;
+		return len > PROFILE_MAX_BYTES
+			       ? explain(-EFBIG, why, "the profile is larger than 1 GiB")
+			       : 0;
+	}
+	err = gzip_inflate(data, len, plain);
+	if (err == -EFBIG)
+		return explain(err, why, "the profile is larger than 1 GiB uncompressed");
+	if (err == -EBADMSG)
+		return explain(err, why, "corrupt profile: the gzip data is damaged or cut short");
+	*out = buf_cstr(plain);
+	*out_len = plain->len;
+	return err;
+}
+
+/* Folded stacks are lines of text; every pprof file has control bytes right at its start. */
+static bool is_text(const uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < len && i < SNIFF_BYTES; i++) {
+		if (bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\n' && bytes[i] != '\r')
+			return false;
+	}
+	return true;
+}
+
+int profile_decode(const void *data, size_t len, struct profile *out, struct buf *why)
+{
+	_cleanup_(buf_deinit) struct buf plain;
+	int err;
+
+	buf_init(&plain, PROFILE_MAX_BYTES);
+	err = unpack(data, len, &plain, why, &data, &len);
+	if (err)
+		return err;
+	return is_text(data, len) ? folded_decode(data, len, out, why)
+				  : pprof_read(data, len, out, why);
+}
+
+int pprof_decode(const void *data, size_t len, struct profile *out, struct buf *why)
+{
+	_cleanup_(buf_deinit) struct buf plain;
+	int err;
+
+	buf_init(&plain, PROFILE_MAX_BYTES);
+	err = unpack(data, len, &plain, why, &data, &len);
+	return err ? err : pprof_read(data, len, out, why);
+}

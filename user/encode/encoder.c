@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of formats that are written, and how a file's name chooses among them. */
+#include "encode/encoder.h"
+
+#include <string.h>
+
+static const struct encoder *const encoders[] = {
+	&encoder_svg,
+	&encoder_folded,
+	&encoder_pprof,
+	NULL,
+};
+
+const struct encoder *const *encoder_list(void)
+{
+	return encoders;
+}
+
+static bool has_extension(const char *path, const char *extension)
+{
+	size_t path_len = strlen(path), len = strlen(extension);
+
+	return path_len > len && !strcmp(path + path_len - len, extension);
+}
+
+const struct encoder *encoder_for_path(const char *path)
+{
+	const struct encoder *best = NULL;
+
+	if (!strcmp(path, "-"))
+		return &encoder_folded;
+	for (const struct encoder *const *encoder = encoders; *encoder; encoder++) {
+		if (has_extension(path, (*encoder)->extension) &&
+		    (!best || strlen((*encoder)->extension) > strlen(best->extension)))
+			best = *encoder;
+	}
+	return best;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tree for the script. Frames too narrow for the plain image are nowhere else, so it is the
+ * whole tree, and compact: about ten bytes per node.
+ *
+ *	{ "scale": "count" | "time" | "bytes", "noun": "samples",
+ *	  "row": 18, "margin": 16,               pixels
+ *	  "kinds": [["r", "all"], ...],          class letter and word, by enum flame_kind
+ *	  "names": ["all", "nginx", ...],        in order of first use
+ *	  "shades": "035...",                    one digit per name
+ *	  "nodes": [up, frame, self, ...] }      three numbers per node, in pre-order
+ *
+ * `up` says how far to climb from the node before to reach the parent: 0, a child of it, 1, its
+ * sibling, and so on. `frame` is name * 32 + kind * 4 + flags. A total is not written: it is the
+ *sum of the selves in the subtree.
+ */
+#include "encode/svg.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+static const struct {
+	char letter;
+	bool has_shades;
+	const char *name;
+} kinds[FLAME_KIND_CNT] = {
+	[FLAME_ROOT] = {'r', false, "all"},
+	[FLAME_PROCESS] = {'p', false, "process"},
+	[FLAME_USER] = {'u', true, "executable"},
+	[FLAME_LIBRARY] = {'l', true, "library"},
+	[FLAME_JIT] = {'j', true, "JIT"},
+	[FLAME_KERNEL] = {'k', true, "kernel"},
+	[FLAME_SYNTHETIC] = {'s', false, "truncated or elided"},
+};
+
+static const char *const scales[] = {
+	[SVG_COUNT] = "count",
+	[SVG_TIME] = "time",
+	[SVG_BYTES] = "bytes",
+};
+
+const char *svg_kind_name(enum flame_kind kind)
+{
+	return kinds[kind].name;
+}
+
+static unsigned shade_of(const char *name)
+{
+	return hash_bytes(name, strlen(name)) % SVG_SHADES;
+}
+
+void svg_add_class(struct buf *out, const struct flame_tree *tree, const struct flame_node *node)
+{
+	buf_add_str(out, " class=\"");
+	buf_add_char(out, kinds[node->kind].letter);
+	if (kinds[node->kind].has_shades)
+		buf_add_char(out, (char)('0' + shade_of(flame_name(tree, node))));
+	if (node->flags & FLAME_INLINED)
+		buf_add_str(out, " i");
+	if (node->flags & FLAME_WAKER)
+		buf_add_str(out, " w");
+	buf_add_char(out, '"');
+}
+
+static void add_kinds(struct buf *out)
+{
+	buf_add_str(out, "\"kinds\":[");
+	for (int kind = 0; kind < FLAME_KIND_CNT; kind++)
+		buf_printf(out, "%s[\"%c\",%d,\"%s\"]", kind ? "," : "", kinds[kind].letter,
+			   kinds[kind].has_shades, kinds[kind].name);
+	buf_add_str(out, "],\n");
+}
+
+/* Names in order of first use; their numbers go to @numbers, by name. */
+static void add_names(struct buf *out, const struct flame_tree *tree, uint32_t *numbers,
+		      struct buf *shades)
+{
+	uint32_t cnt = 0;
+
+	buf_add_str(out, "\"names\":[");
+	memset(numbers, 0xff, tree->names.cnt * sizeof(*numbers));
+	for (size_t i = 0; i < tree->node_cnt; i++) {
+		const struct flame_node *node = &tree->nodes[i];
+
+		if (numbers[node->name] != UINT32_MAX)
+			continue;
+		if (cnt)
+			buf_add_str(out, ",\n");
+		numbers[node->name] = cnt++;
+		svg_add_json_str(out, flame_name(tree, node));
+		buf_add_char(shades, (char)('0' + shade_of(flame_name(tree, node))));
+	}
+	buf_printf(out, "],\n\"shades\":\"%s\",\n", buf_cstr(shades));
+}
+
+static void add_nodes(struct buf *out, const struct flame_tree *tree, const uint32_t *numbers)
+{
+	unsigned depth_before = 0;
+
+	buf_add_str(out, "\"nodes\":[");
+	for (size_t i = 0; i < tree->node_cnt; i++) {
+		const struct flame_node *node = &tree->nodes[i];
+		uint64_t frame = (uint64_t)numbers[node->name] * 32 + node->kind * 4U + node->flags;
+
+		if (i)
+			buf_add_str(out, i % 16 ? "," : ",\n");
+		buf_add_u64(out, i ? depth_before + 1 - node->depth : 0);
+		buf_add_char(out, ',');
+		buf_add_u64(out, frame);
+		buf_add_char(out, ',');
+		buf_add_u64(out, (uint64_t)node->self);
+		depth_before = node->depth;
+	}
+	buf_add_char(out, ']');
+}
+
+int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct svg_unit *unit)
+{
+	_cleanup_free_ uint32_t *numbers = calloc(tree->names.cnt, sizeof(*numbers));
+	struct buf shades;
+	int err;
+
+	if (!numbers)
+		return -ENOMEM;
+	buf_init(&shades, BUF_NO_MAX);
+	buf_printf(out, "{\"scale\":\"%s\",\"noun\":", scales[unit->scale]);
+	svg_add_json_str(out, unit->noun);
+	buf_printf(out, ",\"row\":%d,\"margin\":%d,\n", SVG_ROW, SVG_MARGIN);
+	add_kinds(out);
+	add_names(out, tree, numbers, &shades);
+	add_nodes(out, tree, numbers);
+	buf_add_char(out, '}');
+	err = shades.err;
+	buf_deinit(&shades);
+	return err;
+}
