@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Per-CPU accounts of an event. */
+#include "capture/books.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "capture/frames.h"
+
+int books_init(struct books *books, const struct number_set *present, int idle_fd)
+{
+	books->idle_fd = idle_fd;
+	books->items = calloc(present->cnt, sizeof(*books->items));
+	if (!books->items)
+		return -ENOMEM;
+	books->cnt = present->cnt;
+	for (size_t i = 0; i < present->cnt; i++)
+		books->items[i].cpu = present->items[i];
+	return 0;
+}
+
+void books_deinit(struct books *books)
+{
+	free(books->items);
+	*books = (struct books){0};
+}
+
+void books_add(struct books *books, uint32_t shard, const struct bp_event_counters *counters)
+{
+	struct bp_event_counters *window = &books->items[shard].window;
+
+	window->ran += counters->ran;
+	window->filtered += counters->filtered;
+	window->recorded += counters->recorded;
+	window->ran_idle += counters->ran_idle;
+	for (int i = 0; i < BP_LOSS_CNT; i++)
+		window->lost[i] += counters->lost[i];
+}
+
+/* Ticks of a PMU event in frequency mode: its counter by the mean period of what ran. */
+static uint64_t book_ticks(const struct perf_events *events, const struct event_cpu *cpu)
+{
+	return events->spec.is_freq ? UINT64_MAX : cpu->ticks;
+}
+
+static void fill_row(struct book *book, uint64_t ticks, const struct idle *idle_now,
+		     uint64_t period_ns, struct ledger_row *row)
+{
+	const struct bp_event_counters *window = &book->window;
+	uint64_t ran_total = book->ran_total + window->ran, never = 0;
+
+	/* The kernel adapts the period of frequency events to what it delivers: no tick is owed. */
+	if (ticks != UINT64_MAX && ticks > ran_total + book->never_ran_total)
+		never = ticks - ran_total - book->never_ran_total;
+	row->ran = window->ran;
+	row->ticks = window->ran + never;
+	row->filtered = window->filtered;
+	row->recorded = window->recorded;
+	if (period_ns)
+		row->never_ran_idle =
+			idle_never_ran(&book->idle, idle_now, period_ns, window->ran_idle, never);
+	row->never_ran_busy = never - row->never_ran_idle;
+	for (uint32_t i = 0; i < BP_LOSS_CNT; i++)
+		ledger_reason_add(&row->lost, loss_name(i), window->lost[i]);
+	book->ran_total = ran_total;
+	book->never_ran_total += never;
+}
+
+static void book_close(struct book *book, const struct perf_events *events,
+		       const struct event_cpu *cpu, const struct idle *idle_now,
+		       struct ledger_row *row)
+{
+	fill_row(book, book_ticks(events, cpu), idle_now,
+		 events->spec.is_clock ? events->spec.period : 0, row);
+	memset(&book->window, 0, sizeof(book->window));
+	book->idle = *idle_now;
+}
+
+/* Idle times by CPU number, owned; NULL on -ENOMEM. Zero where they are not to be had. */
+static struct idle *idle_times(const struct books *books)
+{
+	size_t cnt = books->cnt ? books->items[books->cnt - 1].cpu + 1 : 1;
+	struct idle *idle = calloc(cnt, sizeof(*idle));
+
+	if (idle)
+		idle_read(books->idle_fd, idle, cnt);
+	return idle;
+}
+
+void books_start(struct books *books)
+{
+	_cleanup_free_ struct idle *idle = idle_times(books);
+
+	for (size_t i = 0; idle && i < books->cnt; i++)
+		books->items[i].idle = idle[books->items[i].cpu];
+}
+
+int books_close_window(struct books *books, const struct perf_events *events, uint64_t kernel_runs,
+		       struct ledger_event *event)
+{
+	_cleanup_free_ struct idle *idle_now = idle_times(books);
+	uint64_t ran_before = 0;
+
+	if (!idle_now)
+		return -ENOMEM;
+	for (size_t i = 0; i < events->cnt; i++) {
+		const struct event_cpu *cpu = &events->cpus[i];
+		struct ledger_row *row = ledger_row(event, cpu->cpu);
+
+		if (!row)
+			return -ENOMEM;
+		for (size_t k = 0; k < books->cnt; k++) {
+			if (books->items[k].cpu != cpu->cpu)
+				continue;
+			ran_before += books->items[k].ran_total;
+			book_close(&books->items[k], events, cpu, &idle_now[cpu->cpu], row);
+		}
+	}
+	event->sum.cpu = -1;
+	if (kernel_runs)
+		event->sum.kernel_runs = kernel_runs - ran_before;
+	return 0;
+}

@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The recording: opens what is needed, drains while it runs, hands out windows. */
+#include "capture/capture.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/books.h"
+#include "capture/cpus.h"
+#include "capture/drain.h"
+#include "capture/frames.h"
+#include "capture/hotplug.h"
+#include "capture/loader.h"
+#include "capture/own_memory.h"
+#include "capture/perf_events.h"
+#include "capture/rows_feed.h"
+#include "capture/targets.h"
+
+#define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
+#define DRAIN_PERIOD_MIN_NS (50 * NSEC_PER_MSEC)
+
+/* How long a window's end waits for rows that its snapshots need; sampling may go on meanwhile. */
+#define SETTLE_STOPPED_NS (300 * NSEC_PER_MSEC)
+#define SETTLE_RUNNING_NS (50 * NSEC_PER_MSEC)
+
+struct capture {
+	struct loader loader;
+	struct perf_events events;
+	struct drain drain;
+	struct rows_feed rows;
+	struct books books;
+	struct targets targets;
+	int hotplug_fd;
+	uint64_t drain_period_ns;
+	uint64_t next_drain_ns;
+	uint64_t start_ns; /* from process start to enabled */
+	uint64_t window_start_ns; /* CLOCK_MONOTONIC */
+	uint64_t window_time_ns; /* CLOCK_REALTIME */
+	uint64_t cpu_used_before_ns;
+	uint64_t rss_anon_peak_bytes;
+	uint64_t samples; /* recorded in all windows */
+	struct module **handed_modules; /* owned: per mapping of the window handed out last */
+	size_t handed_cnt;
+	bool is_stopped;
+};
+
+/* The monotonic clock's kernel memory and descriptors: a recording may meet hundreds of files, each
+ * kept open until it is named. */
+static void raise_fd_limit(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static int pick_cpus(const struct capture_opts *opts, struct number_set *out)
+{
+	struct number_set online = {0}, picked = {0};
+	int err;
+
+	/* Those that are offline now are taken up when they come. */
+	if (!opts->cpus)
+		return cpus_read("present", out);
+	err = cpus_read("online", &online);
+	if (err)
+		return err;
+	for (size_t i = 0; i < opts->cpus->cnt && !err; i++) {
+		if (!number_set_has(&online, opts->cpus->items[i])) {
+			log_error("CPU %u (-C) is not online; /sys/devices/system/cpu/online lists "
+				  "those that are",
+				  opts->cpus->items[i]);
+			err = -ENODEV;
+			break;
+		}
+		err = number_set_add(&picked, opts->cpus->items[i]);
+	}
+	number_set_deinit(&online);
+	if (err)
+		number_set_deinit(&picked);
+	else
+		*out = picked;
+	return err;
+}
+
+static int capture_open_events(struct capture *cap, const struct capture_opts *opts,
+			       const struct event_spec *spec)
+{
+	struct number_set cpus = {0}, present = {0};
+	int err = pick_cpus(opts, &cpus);
+
+	if (err)
+		return err;
+	err = perf_events_open(&cap->events, spec, &cpus, loader_oncpu_fd(&cap->loader));
+	number_set_deinit(&cpus);
+	if (!err)
+		err = cpus_read("present", &present);
+	if (!err)
+		err = books_init(&cap->books, &present, loader_idle_fd(&cap->loader));
+	number_set_deinit(&present);
+	return err;
+}
+
+static int capture_setup(struct capture *cap, const struct capture_opts *opts)
+{
+	struct event_spec spec;
+	int err;
+
+	raise_fd_limit();
+	err = targets_open(&cap->targets, opts->tgids);
+	if (err)
+		return err;
+	err = event_resolve(opts->event, opts->freq_hz ? opts->freq_hz : 99, opts->period, &spec);
+	if (err)
+		return err;
+	err = loader_open(&cap->loader, opts);
+	if (err)
+		return err;
+	err = capture_open_events(cap, opts, &spec);
+	if (err)
+		return err;
+	err = drain_init(&cap->drain, &cap->loader, opts);
+	if (!err)
+		err = drain_begin_window(&cap->drain, spec.name, spec.period, spec.is_clock);
+	if (!err)
+		err = rows_feed_init(&cap->rows, &cap->loader, &cap->drain.exes);
+	cap->drain.snapshots.feed = &cap->rows;
+	if (!err)
+		err = loader_follow_children(&cap->loader);
+	if (err)
+		log_error("set up the recording: %s", strerror(-err));
+	return err;
+}
+
+int capture_open(const struct capture_opts *opts, struct capture **out)
+{
+	struct capture *cap = calloc(1, sizeof(*cap));
+	int err;
+
+	if (!cap)
+		return -ENOMEM;
+	cap->loader.barrier_inner_fd = cap->loader.stats_fd = -1;
+	cap->hotplug_fd = hotplug_open();
+	cap->drain_period_ns = DRAIN_PERIOD_NS;
+	err = capture_setup(cap, opts);
+	if (err) {
+		capture_close(cap);
+		return err;
+	}
+	*out = cap;
+	return 0;
+}
+
+int capture_add_command(struct capture *cap, pid_t tgid)
+{
+	return loader_add_target(&cap->loader, BP_TARGET_TGID, tgid);
+}
+
+int capture_start(struct capture *cap)
+{
+	uint64_t started_ns = clock_process_start_ns();
+	int err;
+
+	cap->window_time_ns = clock_realtime_ns();
+	cap->window_start_ns = clock_monotonic_ns();
+	cap->next_drain_ns = cap->window_start_ns + cap->drain_period_ns;
+	books_start(&cap->books);
+	err = perf_events_enable(&cap->events);
+	if (err) {
+		log_error("enable event '%s': %s", cap->events.spec.name, strerror(-err));
+		return err;
+	}
+	if (started_ns)
+		cap->start_ns = clock_boottime_ns() - started_ns;
+	rows_feed_preload(&cap->rows);
+	return rows_feed_ask(&cap->rows);
+}
+
+static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counters *counters)
+{
+	struct capture *cap = arg;
+
+	books_add(&cap->books, shard, counters);
+	cap->samples += counters[0].recorded;
+}
+
+/* One drain: flip, wait, read. When shards fill fast, come back sooner. */
+static int capture_drain(struct capture *cap)
+{
+	uint64_t rss;
+	int epoch, err;
+
+	perf_events_read_ticks(&cap->events);
+	epoch = loader_flip(&cap->loader);
+	if (epoch < 0)
+		return epoch;
+	err = drain_epoch(&cap->drain, epoch, add_to_books, cap);
+	if (cap->drain.wants_flip && cap->drain_period_ns > DRAIN_PERIOD_MIN_NS)
+		cap->drain_period_ns /= 2;
+	else if (!cap->drain.wants_flip && cap->drain_period_ns < DRAIN_PERIOD_NS)
+		cap->drain_period_ns *= 2;
+	cap->drain.wants_flip = false;
+	if (!err)
+		err = rows_feed_ask(&cap->rows);
+	rows_feed_mark_used(&cap->rows, ++cap->drain.nr);
+	cap->next_drain_ns = clock_monotonic_ns() + cap->drain_period_ns;
+	rss = own_rss_anon_bytes();
+	if (rss > cap->rss_anon_peak_bytes)
+		cap->rss_anon_peak_bytes = rss;
+	if (err)
+		log_error("drain: %s", strerror(-err));
+	return err;
+}
+
+/* Announcements at once, so that their rows come soon. */
+static int capture_take_ring(struct capture *cap)
+{
+	int err = drain_ring(&cap->drain);
+
+	return err ? err : rows_feed_ask(&cap->rows);
+}
+
+static int poll_timeout_ms(uint64_t now_ns, uint64_t until_ns)
+{
+	uint64_t left_ms =
+		until_ns > now_ns ? (until_ns - now_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
+
+	return left_ms > 60000 ? 60000 : left_ms;
+}
+
+/* Tables that are finished go to the kernel, and finish what waits for them. */
+static void capture_take_rows(struct capture *cap)
+{
+	rows_feed_take(&cap->rows, cap->drain.nr);
+	drain_snapshots(&cap->drain, false);
+}
+
+/* Finish the snapshots of the window, with the rows that come in time. */
+static int capture_settle(struct capture *cap)
+{
+	struct pollfd built = {.fd = rows_feed_fd(&cap->rows), .events = POLLIN};
+	uint64_t now = clock_monotonic_ns();
+	uint64_t until = now + (cap->is_stopped ? SETTLE_STOPPED_NS : SETTLE_RUNNING_NS);
+
+	capture_take_rows(cap);
+	while (snapshots_have_closed(&cap->drain.snapshots) && now < until) {
+		if (poll(&built, 1, poll_timeout_ms(now, until)) > 0)
+			capture_take_rows(cap);
+		now = clock_monotonic_ns();
+	}
+	drain_snapshots(&cap->drain, true);
+	return cap->drain.prof->err;
+}
+
+static void handle_hotplug(struct capture *cap)
+{
+	struct hotplug_event event;
+	bool more = true;
+
+	while (more) {
+		if (!hotplug_next(cap->hotplug_fd, &event, &more))
+			continue;
+		if (event.is_online)
+			perf_events_cpu_online(&cap->events, event.cpu);
+		else
+			perf_events_cpu_offline(&cap->events, event.cpu);
+	}
+}
+
+int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
+{
+	struct pollfd fds[] = {
+		{.fd = wake_fd, .events = POLLIN},
+		{.fd = ring_buffer__epoll_fd(cap->drain.ring), .events = POLLIN},
+		{.fd = cap->hotplug_fd, .events = POLLIN},
+		{.fd = targets_poll_fd(&cap->targets), .events = POLLIN},
+		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
+	};
+
+	for (;;) {
+		uint64_t now = clock_monotonic_ns();
+		int err;
+
+		if (now >= deadline_ns)
+			return CAPTURE_DEADLINE;
+		if (now >= cap->next_drain_ns || cap->drain.wants_flip) {
+			err = capture_drain(cap);
+			if (err)
+				return err;
+			continue;
+		}
+		err = poll(fds, sizeof(fds) / sizeof(fds[0]),
+			   poll_timeout_ms(now, deadline_ns < cap->next_drain_ns
+							? deadline_ns
+							: cap->next_drain_ns));
+		if (err < 0 && errno != EINTR)
+			return -errno;
+		if (err <= 0)
+			continue;
+		if (fds[1].revents && (err = capture_take_ring(cap)))
+			return err;
+		if (fds[4].revents)
+			capture_take_rows(cap);
+		if (fds[2].revents)
+			handle_hotplug(cap);
+		if (fds[3].revents && targets_all_gone(&cap->targets))
+			return CAPTURE_TARGET_GONE;
+		if (fds[0].revents)
+			return CAPTURE_WOKEN;
+	}
+}
+
+uint64_t capture_samples(const struct capture *cap)
+{
+	return cap->samples;
+}
+
+const char *capture_event_name(const struct capture *cap, bool *is_fallback)
+{
+	*is_fallback = cap->events.spec.is_fallback;
+	return cap->events.spec.name;
+}
+
+static void fill_stacks(const struct drain *drain, struct ledger_stacks *stacks)
+{
+	for (uint32_t i = 0; i < BP_STACK_OUTCOME_CNT; i++) {
+		if (i == BP_STACK_COMPLETE)
+			stacks->complete = drain->outcomes[i];
+		else if (i == BP_STACK_NO_USER_STACK)
+			stacks->no_user_stack = drain->outcomes[i];
+		else if (drain->outcomes[i])
+			ledger_reason_add(&stacks->truncated, stack_outcome_name(i),
+					  drain->outcomes[i]);
+	}
+	stacks->distinct = drain->prof->stack_cnt;
+	stacks->deepest = drain->deepest;
+	stacks->snapshots = drain->snapshot_cnt;
+}
+
+static int fill_ledger(struct capture *cap, struct ledger *ledger)
+{
+	const struct event_spec *spec = &cap->events.spec;
+	struct ledger_event *event = &ledger->events[0];
+	struct program_stats stats = {0};
+	struct utsname uts;
+	int err;
+
+	if (!uname(&uts)) {
+		snprintf(ledger->kernel, sizeof(ledger->kernel), "%.63s", uts.release);
+		snprintf(ledger->arch, sizeof(ledger->arch), "%.15s", uts.machine);
+	}
+	ledger->event_cnt = 1;
+	snprintf(event->name, sizeof(event->name), "%s", spec->name);
+	snprintf(event->unit, sizeof(event->unit), "samples");
+	event->period = spec->period;
+	if (cap->is_stopped && cap->loader.stats_fd >= 0)
+		loader_program_stats(loader_oncpu_fd(&cap->loader), &stats);
+	err = books_close_window(&cap->books, &cap->events, stats.runs, event);
+	ledger_sum(ledger);
+	/* What the programs say they recorded against what arrived: the sum row shows the latter.
+	 */
+	event->sum.recorded = cap->drain.recorded;
+	fill_stacks(&cap->drain, &ledger->stacks);
+	capture_cost(cap, &ledger->cost);
+	return err;
+}
+
+int capture_window(struct capture *cap, struct profile **out_profile, struct ledger **out_ledger)
+{
+	const struct event_spec *spec = &cap->events.spec;
+	struct ledger *ledger = calloc(1, sizeof(*ledger));
+	uint64_t now;
+	int err;
+
+	if (!ledger)
+		return -ENOMEM;
+	ledger_init(ledger);
+	err = capture_drain(cap);
+	now = clock_monotonic_ns();
+	if (!err)
+		err = capture_settle(cap);
+	if (!err)
+		err = fill_ledger(cap, ledger);
+	if (err) {
+		ledger_deinit(ledger);
+		free(ledger);
+		return err;
+	}
+	ledger->duration_s = (now - cap->window_start_ns) / 1e9;
+	cap->drain.prof->time_ns = cap->window_time_ns;
+	cap->drain.prof->duration_ns = now - cap->window_start_ns;
+	*out_profile = cap->drain.prof;
+	*out_ledger = ledger;
+	cap->window_time_ns = clock_realtime_ns();
+	cap->window_start_ns = now;
+	cap->drain.prof = NULL;
+	free(cap->handed_modules);
+	cap->handed_modules = drain_take_modules(&cap->drain, &cap->handed_cnt);
+	return drain_begin_window(&cap->drain, spec->name, spec->period, spec->is_clock);
+}
+
+int capture_stop(struct capture *cap)
+{
+	perf_events_disable(&cap->events);
+	cap->is_stopped = true;
+	return 0;
+}
+
+struct module *const *capture_modules(const struct capture *cap, size_t *cnt)
+{
+	*cnt = cap->handed_cnt;
+	return cap->handed_modules;
+}
+
+void capture_cost(struct capture *cap, struct ledger_cost *cost)
+{
+	struct program_stats stats;
+
+	loader_program_stats(loader_oncpu_fd(&cap->loader), &stats);
+	cost->bpf_run_ns = stats.run_ns;
+	cost->bpf_runs = stats.runs;
+	cost->capture_cpu_ns = clock_process_cpu_ns();
+	cost->rss_anon_peak_bytes = cap->rss_anon_peak_bytes;
+	cost->kernel_bytes = loader_kernel_bytes(&cap->loader);
+	cost->verifier_insns = loader_verified_insns(&cap->loader);
+	cost->start_ns = cap->start_ns;
+}
+
+void capture_close(struct capture *cap)
+{
+	if (!cap)
+		return;
+	perf_events_close(&cap->events);
+	rows_feed_deinit(&cap->rows);
+	drain_deinit(&cap->drain);
+	free(cap->handed_modules);
+	books_deinit(&cap->books);
+	targets_deinit(&cap->targets);
+	loader_close(&cap->loader);
+	if (cap->hotplug_fd >= 0)
+		close(cap->hotplug_fd);
+	free(cap);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Capture: owns the BPF object, the perf events and the maps; turns what the kernel aggregated into
+ *a profile. The only folder (with the row loader) that knows libbpf.
+ *
+ *	capture_open()    checks, loads, attaches everything disabled          (errors name the
+ *object and the fix) capture_start()   enables the events capture_run()     waits for signals'
+ *eventfd, deadline or the target's end; meanwhile drains capture_window()  --interval: one more
+ *drain, then hands out the profile so far and starts a new one capture_stop()    disables, last
+ *drain, closes the books capture_close()
+ */
+#ifndef BPFPROF_CAPTURE_CAPTURE_H
+#define BPFPROF_CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/parse.h"
+#include "proc/module.h"
+#include "profile/ledger.h"
+#include "profile/profile.h"
+
+struct capture;
+
+/* What splits stacks (--by): bits. */
+enum capture_by {
+	BY_COMM = 1 << 0, /* the thread's name */
+	BY_PROCESS = 1 << 1, /* the thread group leader's name */
+	BY_PID = 1 << 2,
+	BY_TID = 1 << 3,
+	BY_CPU = 1 << 4,
+	BY_CGROUP = 1 << 5,
+	BY_UID = 1 << 6,
+};
+
+struct capture_opts {
+	const char *event; /* NULL: cycles where there is a PMU, else cpu-clock; or "cycles",
+			      "cpu-clock", "cpu-cycles", "instructions", "task-clock",
+			      "page-faults", ... */
+	uint64_t freq_hz; /* default 99 */
+	uint64_t period; /* -c; 0: by freq_hz */
+	const struct number_set *cpus; /* NULL: all */
+	const struct number_set *tgids, *tids, *uids; /* NULL or empty: no filter of that kind */
+	const char *const *comms; /* globs, NULL-terminated; NULL: no filter */
+	const char *const *cgroups; /* paths, NULL-terminated; NULL: no filter */
+	bool no_inherit; /* do not follow children of tgids */
+	bool include_idle;
+	bool no_kernel_stacks, no_user_stacks;
+	uint32_t by; /* enum capture_by; 0: BY_COMM */
+	uint32_t max_depth; /* user frames kept; 0: the limit */
+	uint64_t max_kernel_bytes; /* bound for our maps; 0: default */
+	const char *btf_path; /* --btf; NULL: the kernel's own */
+	bool follow_command; /* a COMMAND will be added with capture_add_command() */
+	bool load_uprobe; /* load the probe program too */
+	bool test_plain_scratch; /* tests only, see struct bp_config */
+};
+
+/*
+ * 0 or negative errno, after log_error() has said what failed, on which object and how to mend it.
+ * *@out is *owned* (capture_close()).
+ */
+int capture_open(const struct capture_opts *opts, struct capture **out);
+
+/* Add the stopped child @tgid (its children are followed) as a target before it is released. 0 or
+ * negative errno. */
+int capture_add_command(struct capture *cap, pid_t tgid);
+
+/* Enable all events. Sets the ledger's start_ns. */
+int capture_start(struct capture *cap);
+
+enum capture_wake {
+	CAPTURE_DEADLINE, /* @deadline_ns reached */
+	CAPTURE_WOKEN, /* @wake_fd became readable */
+	CAPTURE_TARGET_GONE, /* every tgid of opts->tgids has exited */
+};
+
+/*
+ * Sample until CLOCK_MONOTONIC @deadline_ns (UINT64_MAX: none), or until @wake_fd (signalfd,
+ * eventfd; -1: none) is readable (it is not read), or until the -p targets are gone. Drains and
+ * handles hotplug meanwhile. Returns an enum capture_wake or negative errno.
+ */
+int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd);
+
+/* Samples recorded so far, for a progress line. Cheap. */
+uint64_t capture_samples(const struct capture *cap);
+
+/* The event in use: name ("cpu-clock"), its period, and whether it replaced a missing PMU. Borrowed
+ * from @cap. */
+const char *capture_event_name(const struct capture *cap, bool *is_fallback);
+
+/*
+ * Flip, drain, and hand out everything since the last call: *@out_profile (owned by the caller:
+ * profile_deinit + free) without names,
+ * *@out_ledger (ledger_deinit + free) for that window. Sampling goes on; no sample is lost or
+ * counted twice at the seam.
+ */
+int capture_window(struct capture *cap, struct profile **out_profile, struct ledger **out_ledger);
+
+/* Disable the events and close the books; then a last capture_window() gets the rest. */
+int capture_stop(struct capture *cap);
+
+/* modules[i] of the profile handed out last: borrowed until the next capture_window() or
+ * capture_close(). */
+struct module *const *capture_modules(const struct capture *cap, size_t *cnt);
+
+/* The command line's --strict and the summary need no more than the ledger; this adds our own
+ * process' cost so far to it. */
+void capture_cost(struct capture *cap, struct ledger_cost *cost);
+
+/* NULL is fine. Nothing of ours stays in the kernel. */
+void capture_close(struct capture *cap);
+
+/* What `doctor` asks about this machine, each probed by trying. */
+struct capture_probe {
+	const char *name; /* "BTF", "load a BPF program", ... */
+	bool ok;
+	bool is_required; /* recording fails without it */
+	char detail[160]; /* what was found */
+	char fix[200]; /* how to mend it; "" when ok */
+};
+size_t capture_doctor(struct capture_probe *out, size_t max);
+
+#endif

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this machine can do, each probed by trying. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "capture/capture.h"
+#include "capture/loader.h"
+
+typedef void probe_fn(struct capture_probe *probe);
+
+static void __attribute__((format(printf, 2, 3)))
+detail(struct capture_probe *probe, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(probe->detail, sizeof(probe->detail), fmt, args);
+	va_end(args);
+}
+
+static void __attribute__((format(printf, 2, 3)))
+fix(struct capture_probe *probe, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(probe->fix, sizeof(probe->fix), fmt, args);
+	va_end(args);
+}
+
+static void probe_privilege(struct capture_probe *probe)
+{
+	probe->ok = !geteuid();
+	detail(probe, "effective uid %d", (int)geteuid());
+	if (!probe->ok)
+		fix(probe, "run with sudo");
+}
+
+static void probe_btf(struct capture_probe *probe)
+{
+	probe->ok = !access("/sys/kernel/btf/vmlinux", R_OK);
+	detail(probe, "/sys/kernel/btf/vmlinux %s", probe->ok ? "is there" : strerror(errno));
+	if (!probe->ok)
+		fix(probe, "use a kernel with CONFIG_DEBUG_INFO_BTF=y (any current "
+			   "distribution's), or --btf FILE");
+}
+
+static void probe_perf(struct capture_probe *probe)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 10101010,
+		.disabled = 1,
+	};
+	_cleanup_free_ char *paranoid = fs_read_line("/proc/sys/kernel/perf_event_paranoid");
+	_cleanup_close_ int fd =
+		syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	probe->ok = fd >= 0;
+	detail(probe, "cpu-clock on CPU 0 %s; perf_event_paranoid is %s",
+	       fd >= 0 ? "opens" : strerror(errno), paranoid ? paranoid : "unknown");
+	if (!probe->ok)
+		fix(probe, "run with sudo, or give the binary CAP_PERFMON; in a container allow "
+			   "perf_event_open in its seccomp profile");
+}
+
+static void probe_pmu(struct capture_probe *probe)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_HARDWARE,
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.disabled = 1,
+	};
+	_cleanup_close_ int fd =
+		syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	probe->ok = fd >= 0;
+	detail(probe, "hardware cycle counter %s", fd >= 0 ? "opens" : strerror(errno));
+	if (!probe->ok)
+		fix(probe, "nothing to mend on most virtual machines: cpu-clock is used; it cannot "
+			   "see code that runs with interrupts off");
+}
+
+static void probe_load(struct capture_probe *probe)
+{
+	struct capture_opts opts = {.max_kernel_bytes = 1 << 20};
+	struct loader loader;
+	enum log_level level = log_get_level();
+	int err;
+
+	log_set_level(LOG_QUIET);
+	err = loader_open(&loader, &opts);
+	log_set_level(level);
+	probe->ok = !err;
+	if (err)
+		detail(probe, "%s", strerror(-err));
+	else
+		detail(probe, "%llu instructions verified; the memory-map walk %s",
+		       (unsigned long long)loader_verified_insns(&loader),
+		       loader.vma_walk_ok ? "agrees with /proc/self/maps" : "FAILS its self-test");
+	if (err == -EPERM || err == -EACCES)
+		fix(probe, "run with sudo, or give the binary CAP_BPF and CAP_PERFMON; in a "
+			   "container: --privileged, or those capabilities and bpf(2)");
+	else if (err)
+		fix(probe, "`bpfprof -v record -d 1` shows the kernel's own words");
+	loader_close(&loader);
+}
+
+static void probe_lockdown(struct capture_probe *probe)
+{
+	_cleanup_free_ char *line = fs_read_line("/sys/kernel/security/lockdown");
+
+	probe->ok = !line || !strstr(line, "[confidentiality]");
+	detail(probe, "%s", line ? line : "no lockdown");
+	if (!probe->ok)
+		fix(probe, "confidentiality lockdown forbids BPF to read kernel memory: boot with "
+			   "lockdown=integrity or none");
+}
+
+static void probe_kptr(struct capture_probe *probe)
+{
+	_cleanup_free_ char *line = fs_read_line("/proc/sys/kernel/kptr_restrict");
+
+	probe->ok = line && (!strcmp(line, "0") || (!strcmp(line, "1") && !geteuid()));
+	detail(probe, "kernel.kptr_restrict is %s", line ? line : "unknown");
+	if (!probe->ok)
+		fix(probe, "kernel functions will have no names: sysctl kernel.kptr_restrict=0");
+}
+
+static void probe_memlock(struct capture_probe *probe)
+{
+	struct rlimit limit = {0};
+	_cleanup_close_ int fd = -1;
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bp_probe", 4, 1 << 20, 16, NULL);
+	probe->ok = fd >= 0;
+	if (limit.rlim_cur == RLIM_INFINITY)
+		detail(probe, "a 16 MiB map %s; RLIMIT_MEMLOCK is unlimited",
+		       fd >= 0 ? "can be made" : strerror(errno));
+	else
+		detail(probe,
+		       "a 16 MiB map %s; RLIMIT_MEMLOCK is %llu KiB (kernels from 5.11 on do not "
+		       "charge it)",
+		       fd >= 0 ? "can be made" : strerror(errno),
+		       (unsigned long long)limit.rlim_cur / 1024);
+	if (!probe->ok)
+		fix(probe, "ulimit -l unlimited, or a smaller --max-memory");
+}
+
+static void probe_container(struct capture_probe *probe)
+{
+	_cleanup_free_ char *init = fs_read_line("/proc/1/comm");
+	bool contained = !access("/.dockerenv", F_OK) || !access("/run/.containerenv", F_OK);
+
+	probe->ok = !contained;
+	detail(probe, "%s; pid 1 is '%s'", contained ? "in a container" : "not in a container",
+	       init ? init : "?");
+	if (contained)
+		fix(probe, "to see the whole host: --pid=host --privileged, and the host's "
+			   "/sys/kernel mounted");
+}
+
+static void probe_stats(struct capture_probe *probe)
+{
+	_cleanup_close_ int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+
+	probe->ok = fd >= 0;
+	detail(probe, "the kernel's run counts %s", fd >= 0 ? "can be read" : strerror(errno));
+	if (!probe->ok)
+		fix(probe, "needs CAP_SYS_ADMIN; without it the ledger cannot be checked against "
+			   "the kernel's own count");
+}
+
+static const struct {
+	const char *name;
+	bool is_required;
+	probe_fn *run;
+} probes[] = {
+	{"privilege", false, probe_privilege},
+	{"kernel type information (BTF)", true, probe_btf},
+	{"perf events", true, probe_perf},
+	{"hardware counters (PMU)", false, probe_pmu},
+	{"memory for maps", true, probe_memlock},
+	{"BPF programs", true, probe_load},
+	{"BPF run statistics", false, probe_stats},
+	{"kernel symbols", false, probe_kptr},
+	{"lockdown", true, probe_lockdown},
+	{"container", false, probe_container},
+};
+
+size_t capture_doctor(struct capture_probe *out, size_t max)
+{
+	size_t cnt = sizeof(probes) / sizeof(probes[0]);
+
+	if (cnt > max)
+		cnt = max;
+	for (size_t i = 0; i < cnt; i++) {
+		out[i] = (struct capture_probe){.name = probes[i].name,
+						.is_required = probes[i].is_required};
+		probes[i].run(&out[i]);
+	}
+	return cnt;
+}

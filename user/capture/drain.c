@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading shards and ring records into the profile. */
+#include "capture/drain.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "capture/frames.h"
+#include "capture/labels.h"
+
+/*
+ * Ring records that wait for their epoch to close. From FLIP on a flip is due; from FULL on the
+ * ring is left alone until then, and what it cannot hold the kernel side counts as ring_full.
+ */
+enum { WAITING_FLIP_BYTES = 1 << 20, WAITING_FULL_BYTES = 16 << 20, WAITING_MAX_BYTES = 64 << 20 };
+
+static void wait_for_epoch(struct drain *drain, const void *data, uint32_t len)
+{
+	buf_add(&drain->waiting, &len, sizeof(len));
+	buf_add(&drain->waiting, data, len);
+	drain->wants_flip |= drain->waiting.len > WAITING_FLIP_BYTES;
+}
+
+/* Count @cnt samples with summed value @sum under (@stack, @who). */
+static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
+			const struct bp_who *who, uint64_t cnt, uint64_t sum)
+{
+	int64_t values[2] = {cnt, sum};
+
+	profile_sample(drain->prof, stack, labels_of(drain->prof, who, drain->by), values);
+	if (stack == drain->full_stack)
+		outcome = BP_STACK_PROFILE_FULL;
+	drain->outcomes[outcome < BP_STACK_OUTCOME_CNT ? outcome : BP_STACK_COMPLETE] += cnt;
+	drain->recorded += cnt;
+}
+
+static void add_record(struct drain *drain, const struct bp_record *rec)
+{
+	struct bp_stack stack = {
+		.kernel_cnt = rec->kernel_cnt,
+		.user_cnt = rec->user_cnt,
+		.user_total = rec->user_total,
+		.outcome = rec->outcome,
+	};
+
+	add_samples(drain, frames_to_stack(drain, &stack, rec->frames), rec->outcome, &rec->who, 1,
+		    rec->value);
+}
+
+static void on_snapshot_done(void *arg, const struct bp_record *rec, bool is_closed)
+{
+	struct drain *drain = arg;
+
+	drain->snapshot_cnt.taken++;
+	drain->snapshot_cnt.completed += rec->outcome == BP_STACK_COMPLETE;
+	if (is_closed)
+		add_record(drain, rec);
+	else
+		wait_for_epoch(drain, rec,
+			       BP_RECORD_HEAD_BYTES + 8 * (rec->kernel_cnt + rec->user_cnt));
+}
+
+void drain_snapshots(struct drain *drain, bool force)
+{
+	snapshots_resolve(&drain->snapshots, force, on_snapshot_done, drain);
+}
+
+static int on_ring_record(void *arg, void *data, size_t len)
+{
+	struct drain *drain = arg;
+	uint32_t type;
+	int err = 0;
+
+	memcpy(&type, data, sizeof(type));
+	if (type == BP_RING_EXE) {
+		err = exes_announce(&drain->exes, data, len);
+	} else if (type == BP_RING_SAMPLE && len >= BP_RECORD_HEAD_BYTES) {
+		wait_for_epoch(drain, data, len);
+	} else if (type == BP_RING_SNAPSHOT) {
+		err = snapshots_add(&drain->snapshots, data, len, on_snapshot_done, drain);
+	}
+	if (!err)
+		err = drain->waiting.err;
+	if (err && !drain->err)
+		drain->err = err;
+	/* One call takes one ring's worth: a producer faster than we are would keep us here for
+	 * ever. */
+	drain->taken_bytes += len;
+	return drain->taken_bytes > drain->loader->sizes.ring_bytes ? -ENOBUFS : 0;
+}
+
+int drain_init(struct drain *drain, struct loader *loader, const struct capture_opts *opts)
+{
+	int err;
+
+	*drain = (struct drain){.loader = loader, .by = opts->by, .max_depth = opts->max_depth};
+	buf_init(&drain->waiting, WAITING_MAX_BYTES);
+	err = exes_init(&drain->exes);
+	if (err)
+		return err;
+	drain->stack_ids = malloc(loader->sizes.stacks_cnt * sizeof(*drain->stack_ids));
+	drain->ring = ring_buffer__new(loader_ring_fd(loader), on_ring_record, drain, NULL);
+	return drain->stack_ids && drain->ring ? 0 : -ENOMEM;
+}
+
+void drain_deinit(struct drain *drain)
+{
+	ring_buffer__free(drain->ring);
+	exes_deinit(&drain->exes);
+	buf_deinit(&drain->waiting);
+	snapshots_deinit(&drain->snapshots);
+	free(drain->stack_ids);
+	free(drain->modules);
+	if (drain->prof) {
+		profile_deinit(drain->prof);
+		free(drain->prof);
+	}
+	*drain = (struct drain){0};
+}
+
+int drain_begin_window(struct drain *drain, const char *event_name, uint64_t period, bool is_clock)
+{
+	struct profile *prof = malloc(sizeof(*prof));
+
+	if (!prof || profile_init(prof)) {
+		free(prof);
+		return -ENOMEM;
+	}
+	profile_add_value_type(prof, "samples", "count");
+	profile_add_value_type(prof, is_clock ? "cpu" : event_name,
+			       is_clock ? "nanoseconds" : "count");
+	prof->period_type = prof->value_types[1];
+	prof->period = period;
+	drain->kernel_mapping = profile_mapping(prof, "[kernel.kallsyms]", "");
+	drain->anon_mapping = PROFILE_NONE;
+	drain->unknown_mapping = PROFILE_NONE;
+	drain->deepest = 0;
+	drain->recorded = 0;
+	drain->full_stack = PROFILE_NONE;
+	memset(drain->outcomes, 0, sizeof(drain->outcomes));
+	drain->snapshot_cnt = (struct ledger_snapshots){0};
+	drain->prof = prof;
+	return prof->err;
+}
+
+struct module **drain_take_modules(struct drain *drain, size_t *cnt)
+{
+	*cnt = drain->module_cnt;
+	drain->module_cnt = drain->module_cap = 0;
+	return take_ptr(drain->modules);
+}
+
+/* Take up to one ring's worth, and so all that was in it before the call. */
+static int take_ring(struct drain *drain)
+{
+	int err;
+
+	drain->taken_bytes = 0;
+	err = ring_buffer__consume(drain->ring);
+	if (drain->err)
+		return drain->err;
+	return err < 0 && err != -ENOBUFS ? err : 0;
+}
+
+int drain_ring(struct drain *drain)
+{
+	if (drain->waiting.len < WAITING_FULL_BYTES)
+		return take_ring(drain);
+	drain->wants_flip = true;
+	return 0;
+}
+
+static void drain_waiting(struct drain *drain, uint32_t epoch)
+{
+	struct buf keep = drain->waiting;
+	size_t pos = 0;
+
+	buf_init(&drain->waiting, WAITING_MAX_BYTES);
+	while (pos < keep.len) {
+		struct bp_record rec;
+		uint32_t len;
+
+		memcpy(&len, keep.data + pos, sizeof(len));
+		memcpy(&rec, keep.data + pos + sizeof(len), len < sizeof(rec) ? len : sizeof(rec));
+		if (rec.epoch != epoch) {
+			buf_add(&drain->waiting, keep.data + pos, sizeof(len) + len);
+		} else {
+			add_record(drain, &rec);
+		}
+		pos += sizeof(len) + len;
+	}
+	buf_deinit(&keep);
+}
+
+static void drain_shard_counts(struct drain *drain, uint32_t shard, const struct bp_shard *head)
+{
+	const struct sizes *sizes = &drain->loader->sizes;
+	const struct shard_memory *mem = &drain->loader->mem;
+	const struct bp_stack *stacks = mem->stacks + (size_t)shard * sizes->stacks_cnt;
+	const struct bp_count *counts = mem->counts + (size_t)shard * sizes->counts_cnt;
+	const __u64 *arena = mem->arenas + (size_t)shard * sizes->arena_cnt;
+
+	for (uint64_t i = 0; i < head->stack_cnt; i++)
+		drain->stack_ids[i] =
+			frames_to_stack(drain, &stacks[i], arena + stacks[i].frames_off);
+	for (uint64_t i = 0; i < head->count_cnt; i++) {
+		const struct bp_count *count = &counts[i];
+
+		add_samples(drain, drain->stack_ids[count->stack], stacks[count->stack].outcome,
+			    &count->who, count->count, count->sum);
+	}
+}
+
+/* Give the shard back empty. Only what was used is touched; entries need no clearing, the index and
+ * the fill marks do. */
+static void clear_shard(struct drain *drain, uint32_t shard, struct bp_shard *head)
+{
+	const struct sizes *sizes = &drain->loader->sizes;
+	const struct shard_memory *mem = &drain->loader->mem;
+	size_t stack_slots = 2 * (size_t)sizes->stacks_cnt,
+	       count_slots = 2 * (size_t)sizes->counts_cnt;
+
+	if (head->stack_cnt)
+		memset(mem->stack_index + shard * stack_slots, 0, stack_slots * sizeof(uint64_t));
+	if (head->count_cnt)
+		memset(mem->count_index + shard * count_slots, 0, count_slots * sizeof(uint64_t));
+	drain->vma_misses += head->vma_misses;
+	drain->exe_misses += head->exe_misses;
+	drain->targets_full += head->targets_full;
+	drain->snapshot_cnt.refused += head->snapshots_refused;
+	head->stack_cnt = head->count_cnt = head->arena_cnt = 0;
+	head->ring_records = head->vma_misses = head->exe_misses = head->targets_full =
+		head->snapshots_refused = 0;
+	memset(head->events, 0, sizeof(head->events));
+	head->committed++;
+}
+
+static bool shard_is_half_full(const struct bp_shard *head, const struct sizes *sizes)
+{
+	return head->ring_records || head->stack_cnt > sizes->stacks_cnt / 2 ||
+	       head->count_cnt > sizes->counts_cnt / 2 || head->arena_cnt > sizes->arena_cnt / 2;
+}
+
+int drain_epoch(struct drain *drain, int epoch, drain_counters_fn *add, void *arg)
+{
+	int err = take_ring(drain);
+
+	if (err)
+		return err;
+	drain->wants_flip = false;
+	drain_snapshots(drain, false);
+	drain_waiting(drain, epoch);
+	snapshots_close_epoch(&drain->snapshots, epoch);
+	for (uint32_t shard = epoch; shard < 2 * drain->loader->sizes.cpu_cnt; shard += 2) {
+		struct bp_shard *head = &drain->loader->mem.shards[shard];
+
+		drain_shard_counts(drain, shard, head);
+		add(arg, shard / 2, head->events);
+		drain->wants_flip |= shard_is_half_full(head, &drain->loader->sizes);
+		clear_shard(drain, shard, head);
+	}
+	return drain->prof->err;
+}

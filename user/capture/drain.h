@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From kernel records to the profile. What arrives: shards of a closed epoch, and ring records
+ * (samples that found no room in their shard, new executables). Samples in the ring belong to an
+ * epoch like all others and wait until it is closed.
+ */
+#ifndef BPFPROF_CAPTURE_DRAIN_H
+#define BPFPROF_CAPTURE_DRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "base/buf.h"
+#include "capture/capture.h"
+#include "capture/exes.h"
+#include "capture/loader.h"
+#include "capture/snapshot.h"
+#include "profile/ledger.h"
+#include "profile/profile.h"
+
+struct ring_buffer;
+
+struct drain {
+	struct loader *loader; /* borrowed */
+	struct exes exes;
+	uint64_t nr; /* of this drain, counting from 1 */
+	struct ring_buffer *ring; /* owned */
+	struct buf waiting; /* samples from the ring, of epochs not closed yet */
+	size_t taken_bytes; /* from the ring, in this call */
+	struct snapshots snapshots;
+	bool wants_flip; /* a shard is full, or much is waiting: do not wait for the timer */
+	uint32_t by; /* enum capture_by */
+	uint32_t max_depth; /* user frames, both ends together; 0: all that were kept */
+	int err; /* first failure inside a ring callback */
+
+	struct profile *prof; /* owned: the window's */
+	struct module **modules; /* owned array of borrowed: per mapping of prof */
+	size_t module_cnt, module_cap;
+	uint32_t kernel_mapping, anon_mapping, unknown_mapping;
+	uint32_t *stack_ids; /* owned: shard stack -> profile stack */
+	uint64_t outcomes[BP_STACK_OUTCOME_CNT];
+	uint64_t deepest;
+	uint32_t full_stack; /* what stacks beyond the bound are counted under; PROFILE_NONE: no
+				need yet */
+	uint64_t recorded; /* samples put into the window's profile */
+	uint64_t vma_misses, exe_misses, targets_full;
+	struct ledger_snapshots snapshot_cnt; /* of the window */
+};
+
+int drain_init(struct drain *drain, struct loader *loader, const struct capture_opts *opts);
+void drain_deinit(struct drain *drain);
+
+/* Begin a window: a new empty profile with value types for @event_name; 0 or -ENOMEM. The caller
+ * took prof before. */
+int drain_begin_window(struct drain *drain, const char *event_name, uint64_t period, bool is_clock);
+
+/* The window's module per mapping of its profile: the array is the caller's (free()), the modules
+ * stay ours. The next window starts without. */
+struct module **drain_take_modules(struct drain *drain, size_t *cnt);
+
+/* Take what the ring holds now: announcements at once, samples set aside. Cheap when empty. 0 or
+ * negative errno. */
+int drain_ring(struct drain *drain);
+
+/* Finish snapshots whose rows have come; with @force all of drained epochs. */
+void drain_snapshots(struct drain *drain, bool force);
+
+/*
+ * Put everything of the closed epoch @epoch into the profile and clear its shards; @add is told
+ * each shard's counters before they are cleared. 0 or negative errno.
+ */
+typedef void drain_counters_fn(void *arg, uint32_t shard, const struct bp_event_counters *counters);
+int drain_epoch(struct drain *drain, int epoch, drain_counters_fn *add, void *arg);
+
+#endif

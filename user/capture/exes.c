@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of executables that the kernel side has met. */
+#include "capture/exes.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "elf/elf_file.h"
+
+enum { VDSO_MAX_BYTES = 2 * 4096 };
+
+static bool id_equals(const void *owner, uint32_t index, const void *key)
+{
+	const struct exes *exes = owner;
+
+	return exes->items[index].id == *(const uint32_t *)key;
+}
+
+static uint64_t id_hash(uint32_t id)
+{
+	return hash_mix(0, id);
+}
+
+struct exe_entry *exes_find(const struct exes *exes, uint32_t id)
+{
+	uint32_t index = hmap_find(&exes->by_id, id_hash(id), id_equals, exes, &id);
+
+	return index == HMAP_NONE ? NULL : &exes->items[index];
+}
+
+/* Takes @module, also on failure. */
+static int exes_add(struct exes *exes, uint32_t id, const struct bp_exe_key *key, bool is_sampled,
+		    struct module *module)
+{
+	struct exe_entry *entry;
+	int err = array_reserve(&exes->items, &exes->cap, exes->cnt + 1, sizeof(*exes->items));
+
+	if (!err)
+		err = hmap_insert(&exes->by_id, id_hash(id), exes->cnt);
+	if (err) {
+		module_free(module);
+		return err;
+	}
+	entry = &exes->items[exes->cnt++];
+	*entry = (struct exe_entry){.id = id, .is_sampled = is_sampled, .module = module};
+	if (key)
+		entry->key = *key;
+	for (uint32_t i = 0; i < module->build_id_len; i++)
+		snprintf(entry->build_id_hex + 2 * i, 3, "%02x", module->build_id[i]);
+	if (module->kind == MODULE_VDSO)
+		elf_segments_parse((const void *)getauxval(AT_SYSINFO_EHDR), VDSO_MAX_BYTES,
+				   &entry->segments);
+	else if (module->fd >= 0)
+		elf_segments_read(module->fd, &entry->segments);
+	return 0;
+}
+
+int exes_init(struct exes *exes)
+{
+	struct module *vdso;
+
+	*exes = (struct exes){0};
+	hmap_init(&exes->by_id);
+	vdso = module_vdso();
+	return vdso ? exes_add(exes, BP_EXE_VDSO, NULL, true, vdso) : 0;
+}
+
+void exes_deinit(struct exes *exes)
+{
+	for (size_t i = 0; i < exes->cnt; i++) {
+		module_free(exes->items[i].module);
+		elf_segments_deinit(&exes->items[i].segments);
+	}
+	free(exes->items);
+	hmap_deinit(&exes->by_id);
+	*exes = (struct exes){0};
+}
+
+/* The components stand leaf first, each NUL-terminated: "/" + them in reverse. */
+static void path_from_event(const struct bp_exe_event *event, size_t len, struct buf *out)
+{
+	const char *parts[BP_PATH_PARTS];
+	size_t cnt = 0, bytes = event->path_bytes, pos = 0;
+
+	if (bytes > BP_PATH_BYTES || bytes > len - offsetof(struct bp_exe_event, path))
+		return;
+	while (pos < bytes && cnt < BP_PATH_PARTS) {
+		size_t part_len = strnlen(event->path + pos, bytes - pos);
+
+		if (pos + part_len == bytes)
+			break;
+		if (part_len)
+			parts[cnt++] = event->path + pos;
+		pos += part_len + 1;
+	}
+	while (cnt--) {
+		buf_add_char(out, '/');
+		buf_add_str(out, parts[cnt]);
+	}
+}
+
+int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t len)
+{
+	struct module_identity identity;
+	_cleanup_(buf_deinit) struct buf path;
+	struct module *module;
+
+	if (len < offsetof(struct bp_exe_event, path) || exes_find(exes, event->id))
+		return 0;
+	buf_init(&path, BP_PATH_BYTES + BP_PATH_PARTS);
+	path_from_event(event, len, &path);
+	identity = (struct module_identity){
+		.ino = event->key.ino,
+		.size_bytes = event->key.size_bytes,
+		.mtime_s = event->key.mtime_s,
+		.mtime_ns = event->key.mtime_ns,
+		.dev = event->key.dev,
+	};
+	module = module_open(event->tgid, event->vma_start, event->vma_end, buf_cstr(&path),
+			     &identity);
+	if (!module)
+		return -errno;
+	if (module->fd < 0 && !module->build_id_len)
+		module->build_id_len = elf_build_id_head(
+			event->head, event->head_bytes <= BP_EXE_HEAD_BYTES ? event->head_bytes : 0,
+			event->file_off, module->build_id, sizeof(module->build_id));
+	log_debug("exe %u: %s%s", event->id, module->path,
+		  module->fd < 0 ? " (could not be opened)" : "");
+	return exes_add(exes, event->id, &event->key, event->tgid != (uint32_t)getpid(), module);
+}
+
+uint64_t exe_vaddr(const struct exe_entry *exe, uint64_t file_off)
+{
+	uint64_t vaddr;
+
+	return elf_segments_vaddr(&exe->segments, file_off, &vaddr) ? file_off : vaddr;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executables by the id that the kernel side gave them: opened when they are announced, while the
+ * file or a process that maps it is still there. Frames (id, file offset) become (module, vaddr)
+ * here.
+ */
+#ifndef BPFPROF_CAPTURE_EXES_H
+#define BPFPROF_CAPTURE_EXES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "base/hmap.h"
+#include "elf/segments.h"
+#include "proc/module.h"
+
+/* Where an executable's unwind rows are. */
+enum rows_at {
+	ROWS_AWAITED = 0, /* in the builder, or not asked for yet */
+	ROWS_STORED, /* in the store, unless it has evicted them */
+	ROWS_NOWHERE, /* there will be none */
+};
+
+struct exe_entry {
+	uint32_t id;
+	struct bp_exe_key key; /* as the kernel side has it; zero for the vdso */
+	bool is_sampled; /* announced by a sample, not by preloading */
+	enum rows_at rows_at;
+	bool is_used; /* a frame of it was seen since this was cleared */
+	struct module *module; /* owned */
+	struct elf_segments
+		segments; /* empty when the file could not be read: vaddr is then the file offset */
+	char build_id_hex[2 * BUILD_ID_MAX + 1];
+};
+
+struct exes {
+	struct exe_entry *items; /* owned */
+	size_t cnt, cap;
+	struct hmap by_id;
+};
+
+int exes_init(struct exes *exes); /* 0 or -ENOMEM; knows the vdso already */
+void exes_deinit(struct exes *exes);
+
+/* An announcement from the ring (@len bytes, ours: from the kernel side). Known ids are ignored. 0
+ * or -ENOMEM. */
+int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t len);
+
+/* Entry of @id, or NULL; borrowed until the next announcement. */
+struct exe_entry *exes_find(const struct exes *exes, uint32_t id);
+
+/* ELF virtual address of a frame of @exe. */
+uint64_t exe_vaddr(const struct exe_entry *exe, uint64_t file_off);
+
+#endif

@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loading the BPF object and looking after it. */
+#include "capture/loader.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/reader.h"
+#include "bpfprof.skel.h"
+#include "capture/cpus.h"
+#include "capture/glob.h"
+#include "capture/vma_selftest.h"
+
+static int loader_print(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	log_debug_va(fmt, args);
+	return 0;
+}
+
+static uint32_t by_bits(const struct capture_opts *opts)
+{
+	static const struct {
+		uint32_t asked, bit;
+	} table[] = {
+		{BY_PROCESS, BP_BY_PROCESS}, {BY_PID, BP_BY_PID},	{BY_TID, BP_BY_TID},
+		{BY_CPU, BP_BY_CPU},	     {BY_CGROUP, BP_BY_CGROUP}, {BY_UID, BP_BY_UID},
+	};
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (opts->by & table[i].asked)
+			bits |= table[i].bit;
+	return bits;
+}
+
+static bool has_numbers(const struct number_set *set)
+{
+	return set && set->cnt;
+}
+
+static int config_globs(struct bpfprof *skel, const char *const *comms)
+{
+	struct bp_config *cfg = (struct bp_config *)&skel->rodata->cfg;
+
+	for (; comms && *comms; comms++) {
+		struct bp_glob *glob = (struct bp_glob *)&skel->rodata->globs[cfg->glob_cnt];
+
+		if (cfg->glob_cnt == BP_GLOBS_MAX || glob_compile(*comms, glob)) {
+			log_error("--comm '%s': at most %d patterns of %d characters", *comms,
+				  BP_GLOBS_MAX, BP_GLOB_TOKENS_MAX);
+			return -E2BIG;
+		}
+		cfg->glob_cnt++;
+	}
+	return 0;
+}
+
+/* A smaller ring is for announcements and samples alone. */
+enum { SNAPSHOT_RING_MIN_BYTES = 256 << 10 };
+
+static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
+		       const struct capture_opts *opts)
+{
+	struct bp_config *cfg = (struct bp_config *)&skel->rodata->cfg;
+
+	cfg->abi_hash = BP_ABI_HASH;
+	cfg->by = by_bits(opts);
+	cfg->stacks_cnt = sizes->stacks_cnt;
+	cfg->counts_cnt = sizes->counts_cnt;
+	cfg->stack_index_mask = 2 * sizes->stacks_cnt - 1;
+	cfg->count_index_mask = 2 * sizes->counts_cnt - 1;
+	cfg->arena_cnt = sizes->arena_cnt;
+	cfg->exe_stride = sizes->cpu_cnt * BP_SLOTS_PER_CPU;
+	cfg->include_idle = opts->include_idle;
+	cfg->filter_tgid = has_numbers(opts->tgids) || opts->follow_command;
+	cfg->filter_tid = has_numbers(opts->tids);
+	cfg->filter_uid = has_numbers(opts->uids);
+	cfg->no_kernel_stacks = opts->no_kernel_stacks;
+	cfg->no_user_stacks = opts->no_user_stacks;
+	cfg->test_plain_scratch = opts->test_plain_scratch;
+	cfg->no_snapshots = sizes->ring_bytes < SNAPSHOT_RING_MIN_BYTES;
+	for (const char *const *path = opts->cgroups; path && *path; path++)
+		cfg->cgroup_cnt++;
+	return config_globs(skel, opts->comms);
+}
+
+static int size_maps(struct bpfprof *skel, const struct sizes *sizes, uint32_t possible_cpus)
+{
+	uint32_t shards = 2 * sizes->cpu_cnt;
+	int err = 0;
+
+	err |= bpf_map__set_max_entries(skel->maps.cpus, possible_cpus);
+	err |= bpf_map__set_max_entries(skel->maps.shards, shards);
+	err |= bpf_map__set_max_entries(skel->maps.stack_index, shards * 2 * sizes->stacks_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.stacks, shards * sizes->stacks_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.count_index, shards * 2 * sizes->counts_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.counts, shards * sizes->counts_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.arenas, shards);
+	err |= bpf_map__set_value_size(skel->maps.arenas, sizes->arena_cnt * sizeof(uint64_t));
+	err |= bpf_map__set_max_entries(skel->maps.scratch, sizes->cpu_cnt * BP_SLOTS_PER_CPU);
+	err |= bpf_map__set_max_entries(skel->maps.snapshots, sizes->cpu_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.exes, sizes->exes_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.targets, sizes->targets_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.row_blocks, sizes->row_blocks_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.row_pages, sizes->row_pages_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.row_rules, sizes->row_rules_cnt);
+	err |= bpf_map__set_max_entries(skel->maps.ring, sizes->ring_bytes);
+	return err ? -EINVAL : 0;
+}
+
+/* Only what this recording attaches is verified and loaded. */
+static void choose_programs(struct bpfprof *skel, const struct capture_opts *opts)
+{
+	bool follows = (has_numbers(opts->tgids) && !opts->no_inherit) || opts->follow_command;
+
+	bpf_program__set_autoload(skel->progs.bp_uprobe, opts->load_uprobe);
+	bpf_program__set_autoload(skel->progs.bp_fork, follows);
+	bpf_program__set_autoload(skel->progs.bp_exit, follows);
+}
+
+static void *map_shared(struct bpf_map *map, size_t elem_bytes, size_t *bytes_out)
+{
+	size_t page = sysconf(_SC_PAGESIZE), bytes = bpf_map__max_entries(map) * elem_bytes;
+	void *mem;
+
+	bytes = (bytes + page - 1) / page * page;
+	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+	*bytes_out = bytes;
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+static int map_memory(struct loader *loader)
+{
+	struct bpfprof *skel = loader->skel;
+	size_t arena_bytes = loader->sizes.arena_cnt * sizeof(uint64_t), *bytes = loader->mem_bytes;
+	struct shard_memory *mem = &loader->mem;
+
+	mem->ctl = map_shared(skel->maps.ctl, sizeof(*mem->ctl), &bytes[0]);
+	mem->shards = map_shared(skel->maps.shards, sizeof(*mem->shards), &bytes[1]);
+	mem->stack_index = map_shared(skel->maps.stack_index, sizeof(*mem->stack_index), &bytes[2]);
+	mem->stacks = map_shared(skel->maps.stacks, sizeof(*mem->stacks), &bytes[3]);
+	mem->count_index = map_shared(skel->maps.count_index, sizeof(*mem->count_index), &bytes[4]);
+	mem->counts = map_shared(skel->maps.counts, sizeof(*mem->counts), &bytes[5]);
+	mem->arenas = map_shared(skel->maps.arenas, arena_bytes, &bytes[6]);
+	mem->rows =
+		map_shared(skel->maps.row_blocks, BP_ROWS_PER_BLOCK * sizeof(uint32_t), &bytes[7]);
+	mem->row_pages = map_shared(skel->maps.row_pages, sizeof(*mem->row_pages), &bytes[8]);
+	mem->row_rules = map_shared(skel->maps.row_rules, sizeof(*mem->row_rules), &bytes[9]);
+	if (!mem->rows || !mem->row_pages || !mem->row_rules || !mem->ctl || !mem->shards ||
+	    !mem->stack_index || !mem->stacks || !mem->count_index || !mem->counts || !mem->arenas)
+		return -errno;
+	for (uint32_t i = 0; i < 2 * loader->sizes.cpu_cnt; i++) {
+		mem->shards[i].abi = BP_ABI_VERSION;
+		mem->shards[i].epoch = i & 1;
+	}
+	return 0;
+}
+
+static int assign_shards(struct loader *loader, const struct number_set *present)
+{
+	int fd = bpf_map__fd(loader->skel->maps.cpus);
+
+	for (uint32_t i = 0; i < present->cnt; i++) {
+		struct bp_cpu cpu = {.shard = 1 + i};
+
+		if (bpf_map_update_elem(fd, &present->items[i], &cpu, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int add_cgroups(struct loader *loader, const char *const *paths)
+{
+	int map_fd = bpf_map__fd(loader->skel->maps.cgroups);
+
+	for (uint32_t i = 0; paths && paths[i]; i++) {
+		_cleanup_close_ int fd = -1;
+
+		if (i == BP_CGROUPS_MAX) {
+			log_error("--cgroup: at most %d", BP_CGROUPS_MAX);
+			return -E2BIG;
+		}
+		fd = open(paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 || bpf_map_update_elem(map_fd, &i, &fd, BPF_ANY)) {
+			int err = -errno;
+
+			log_error("cgroup '%s': %s; it must be a folder of the cgroup2 file system",
+				  paths[i], strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
+static int add_targets(struct loader *loader, const struct number_set *set,
+		       enum bp_target_kind kind)
+{
+	for (size_t i = 0; set && i < set->cnt; i++) {
+		int err = loader_add_target(loader, kind, set->items[i]);
+
+		if (err) {
+			log_error("targets: %s; at most %u can be listed", strerror(-err),
+				  loader->sizes.targets_cnt);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static void explain_load_failure(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		log_error("load the BPF programs: not permitted: run as root, or give the binary "
+			  "CAP_BPF and CAP_PERFMON");
+	else if (access("/sys/kernel/btf/vmlinux", R_OK))
+		log_error("load the BPF programs: the kernel has no BTF (/sys/kernel/btf/vmlinux): "
+			  "it needs "
+			  "CONFIG_DEBUG_INFO_BTF=y, or --btf FILE");
+	else
+		log_error("load the BPF programs: %s; -v shows the kernel's reason, `bpfprof "
+			  "doctor` what is missing",
+			  strerror(-err));
+}
+
+static int loader_load(struct loader *loader, const struct capture_opts *opts)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
+	struct number_set possible = {0};
+	uint32_t possible_cnt;
+	int err = cpus_read("possible", &possible);
+
+	if (err)
+		return err;
+	possible_cnt = possible.items[possible.cnt - 1] + 1;
+	number_set_deinit(&possible);
+	loader->skel = bpfprof__open_opts(&open_opts);
+	if (!loader->skel) {
+		err = -errno;
+		explain_load_failure(err);
+		return err;
+	}
+	err = config_fill(loader->skel, &loader->sizes, opts);
+	if (err)
+		return err;
+	choose_programs(loader->skel, opts);
+	err = size_maps(loader->skel, &loader->sizes, possible_cnt);
+	if (!err)
+		err = bpfprof__load(loader->skel);
+	if (err)
+		explain_load_failure(err);
+	return err;
+}
+
+static int loader_fill(struct loader *loader, const struct capture_opts *opts,
+		       const struct number_set *present)
+{
+	int err = map_memory(loader);
+
+	if (err) {
+		log_error("map the BPF maps into memory: %s", strerror(-err));
+		return err;
+	}
+	loader->barrier_inner_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bp_barrier", 4, 4, 1, NULL);
+	if (loader->barrier_inner_fd < 0)
+		return -errno;
+	err = assign_shards(loader, present);
+	if (!err)
+		err = add_cgroups(loader, opts->cgroups);
+	if (!err)
+		err = add_targets(loader, opts->tgids, BP_TARGET_TGID);
+	if (!err)
+		err = add_targets(loader, opts->tids, BP_TARGET_TID);
+	if (!err)
+		err = add_targets(loader, opts->uids, BP_TARGET_UID);
+	return err;
+}
+
+/*
+ * Loading costs some 40 ms of CPU time, on a busy machine several times as many of the user's: for
+ * that moment we are preferred. Without CAP_SYS_NICE it takes its time. Returns the nice value of
+ * before.
+ */
+static int prefer_this_thread(void)
+{
+	int nice = getpriority(PRIO_PROCESS, 0);
+
+	setpriority(PRIO_PROCESS, 0, -20);
+	return nice;
+}
+
+int loader_open(struct loader *loader, const struct capture_opts *opts)
+{
+	struct number_set present = {0};
+	bool has_targets;
+	int err, nice;
+
+	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1};
+	libbpf_set_print(loader_print);
+	err = cpus_read("present", &present);
+	if (err) {
+		log_error("/sys/devices/system/cpu/present: %s", strerror(-err));
+		return err;
+	}
+	has_targets = has_numbers(opts->tgids) || has_numbers(opts->tids) ||
+		      has_numbers(opts->uids) || opts->follow_command;
+	sizes_choose(present.cnt, opts->max_kernel_bytes, has_targets, &loader->sizes);
+	nice = prefer_this_thread();
+	err = loader_load(loader, opts);
+	setpriority(PRIO_PROCESS, 0, nice);
+	if (!err)
+		err = loader_fill(loader, opts, &present);
+	number_set_deinit(&present);
+	if (err)
+		return err;
+	loader->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	loader->vma_walk_ok = vma_selftest(bpf_program__fd(loader->skel->progs.bp_selftest));
+	if (!loader->vma_walk_ok)
+		log_warn("the self-test of the memory-map walk failed on this kernel: user frames "
+			 "will be missing or unnamed");
+	return 0;
+}
+
+void loader_close(struct loader *loader)
+{
+	void *mem[] = {loader->mem.ctl,	   loader->mem.shards,	    loader->mem.stack_index,
+		       loader->mem.stacks, loader->mem.count_index, loader->mem.counts,
+		       loader->mem.arenas};
+
+	for (size_t i = 0; i < sizeof(mem) / sizeof(mem[0]); i++)
+		if (mem[i])
+			munmap(mem[i], loader->mem_bytes[i]);
+	bpfprof__destroy(loader->skel);
+	if (loader->barrier_inner_fd >= 0)
+		close(loader->barrier_inner_fd);
+	if (loader->stats_fd >= 0)
+		close(loader->stats_fd);
+	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1};
+}
+
+int loader_oncpu_fd(const struct loader *loader)
+{
+	return bpf_program__fd(loader->skel->progs.bp_oncpu);
+}
+
+int loader_uprobe_fd(const struct loader *loader)
+{
+	return bpf_program__fd(loader->skel->progs.bp_uprobe);
+}
+
+int loader_ring_fd(const struct loader *loader)
+{
+	return bpf_map__fd(loader->skel->maps.ring);
+}
+
+int loader_add_target(struct loader *loader, enum bp_target_kind kind, uint32_t id)
+{
+	struct bp_target key = {.kind = kind, .id = id};
+	uint64_t start_ns = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(loader->skel->maps.targets), &key, &start_ns,
+				   BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+int loader_follow_children(struct loader *loader)
+{
+	struct bpfprof *skel = loader->skel;
+
+	if (!bpf_program__autoload(skel->progs.bp_fork))
+		return 0;
+	skel->links.bp_fork = bpf_program__attach(skel->progs.bp_fork);
+	skel->links.bp_exit = bpf_program__attach(skel->progs.bp_exit);
+	return skel->links.bp_fork && skel->links.bp_exit ? 0 : -errno;
+}
+
+int loader_wait_for_programs(struct loader *loader)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(bpf_map__fd(loader->skel->maps.barrier), &zero,
+				   &loader->barrier_inner_fd, BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+void loader_publish_rows(struct loader *loader, const struct bp_exe_key *key,
+			 const struct bp_rows *rows)
+{
+	uint64_t args[11] = {0};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	memcpy(args, key, sizeof(*key));
+	args[5] = rows->page_base;
+	args[6] = rows->page_cnt;
+	args[7] = rows->first_page;
+	args[8] = rows->rule_base;
+	args[9] = rows->state;
+	args[10] = rows->tracks_bx;
+	bpf_prog_test_run_opts(bpf_program__fd(loader->skel->progs.bp_publish), &opts);
+}
+
+int loader_meet_fd(const struct loader *loader)
+{
+	return bpf_program__fd(loader->skel->progs.bp_meet);
+}
+
+int loader_idle_fd(const struct loader *loader)
+{
+	return bpf_program__fd(loader->skel->progs.bp_idle_exits);
+}
+
+int loader_flip(struct loader *loader)
+{
+	uint32_t old = __atomic_load_n(&loader->mem.ctl->epoch, __ATOMIC_RELAXED);
+	int err;
+
+	__atomic_store_n(&loader->mem.ctl->epoch, old ^ 1, __ATOMIC_SEQ_CST);
+	err = loader_wait_for_programs(loader);
+	return err ? err : (int)old;
+}
+
+void loader_program_stats(int prog_fd, struct program_stats *out)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t len = sizeof(info);
+
+	*out = (struct program_stats){0};
+	if (bpf_obj_get_info_by_fd(prog_fd, &info, &len))
+		return;
+	out->runs = info.run_cnt;
+	out->run_ns = info.run_time_ns;
+	out->verified_insns = info.verified_insns;
+}
+
+static uint64_t fd_memlock_bytes(int fd)
+{
+	_cleanup_(buf_deinit) struct buf text;
+	struct reader rd;
+	const char *line;
+	char path[64];
+	size_t len;
+
+	buf_init(&text, 1 << 16);
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	if (fd < 0 || fs_read_file(path, &text))
+		return 0;
+	reader_init(&rd, text.data, text.len);
+	while ((line = reader_until(&rd, '\n', &len))) {
+		struct reader value;
+
+		if (len < 9 || strncmp(line, "memlock:", 8))
+			continue;
+		reader_init(&value, line + 8, len - 8);
+		while (reader_accept(&value, '\t') || reader_accept(&value, ' '))
+			;
+		return reader_number(&value, 10);
+	}
+	return 0;
+}
+
+uint64_t loader_kernel_bytes(const struct loader *loader)
+{
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	uint64_t bytes = 0;
+
+	bpf_object__for_each_map(map, loader->skel->obj) bytes +=
+		fd_memlock_bytes(bpf_map__fd(map));
+	bpf_object__for_each_program(prog, loader->skel->obj) bytes +=
+		fd_memlock_bytes(bpf_program__fd(prog));
+	return bytes;
+}
+
+uint64_t loader_verified_insns(const struct loader *loader)
+{
+	struct bpf_program *prog;
+	uint64_t insns = 0;
+
+	bpf_object__for_each_program(prog, loader->skel->obj)
+	{
+		struct program_stats stats;
+
+		if (bpf_program__fd(prog) < 0)
+			continue;
+		loader_program_stats(bpf_program__fd(prog), &stats);
+		insns += stats.verified_insns;
+	}
+	return insns;
+}

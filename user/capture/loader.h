@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The BPF object: opened, sized, loaded, tested, mapped; and what the kernel says of it. */
+#ifndef BPFPROF_CAPTURE_LOADER_H
+#define BPFPROF_CAPTURE_LOADER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi.h"
+#include "capture/capture.h"
+#include "capture/sizes.h"
+
+struct bpfprof;
+
+/* The mmap-able maps as userspace sees them; indices as in abi.h. */
+struct shard_memory {
+	struct bp_ctl *ctl;
+	struct bp_shard *shards;
+	uint64_t *stack_index;
+	struct bp_stack *stacks;
+	uint64_t *count_index;
+	struct bp_count *counts;
+	__u64 *arenas;
+	uint32_t *rows; /* of all blocks */
+	struct bp_row_page *row_pages;
+	struct bp_rule *row_rules;
+};
+
+struct loader {
+	struct bpfprof *skel; /* owned */
+	struct sizes sizes;
+	struct shard_memory mem; /* owned mappings */
+	size_t mem_bytes[16];
+	int barrier_inner_fd; /* owned */
+	int stats_fd; /* owned: keeps the kernel's run statistics on; -1 where there are none (needs
+			 CAP_SYS_ADMIN) */
+	bool vma_walk_ok;
+};
+
+/*
+ * Load everything @opts need for an event whose clock period is @period_ns (0: not a clock). 0 or
+ * negative errno, logged with object and fix. @loader is to be loader_close()d also on failure.
+ */
+int loader_open(struct loader *loader, const struct capture_opts *opts);
+void loader_close(struct loader *loader);
+
+/* File descriptors, borrowed. */
+int loader_oncpu_fd(const struct loader *loader);
+int loader_uprobe_fd(const struct loader *loader);
+int loader_ring_fd(const struct loader *loader);
+
+int loader_add_target(struct loader *loader, enum bp_target_kind kind, uint32_t id);
+
+/* Attach the fork and exit tracepoints that keep the targets' children. 0 or negative errno. */
+int loader_follow_children(struct loader *loader);
+
+/* Make the other epoch current and wait until no program still writes the old one. Returns the old
+ * epoch (0, 1) or negative errno. */
+int loader_flip(struct loader *loader);
+
+/* Wait until every program that runs now has finished. 0 or negative errno. About 8 ms. */
+int loader_wait_for_programs(struct loader *loader);
+
+/* Publish (page_cnt > 0, or a state without pages) or withdraw the rows of the executable @key. */
+void loader_publish_rows(struct loader *loader, const struct bp_exe_key *key,
+			 const struct bp_rows *rows);
+
+/* Program bp_meet, for preload.h. */
+int loader_meet_fd(const struct loader *loader);
+
+/* Program bp_idle_exits, for idle.h. */
+int loader_idle_fd(const struct loader *loader);
+
+/* The kernel's own numbers of the sampling program @prog_fd. */
+struct program_stats {
+	uint64_t runs, run_ns, verified_insns;
+};
+void loader_program_stats(int prog_fd, struct program_stats *out);
+
+/* Bytes of kernel memory that our maps and programs take (fdinfo's memlock). */
+uint64_t loader_kernel_bytes(const struct loader *loader);
+
+/* Verified instructions of all loaded programs; 0 where the kernel does not tell (below 5.16). */
+uint64_t loader_verified_insns(const struct loader *loader);
+
+#endif

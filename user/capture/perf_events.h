@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One perf event per CPU that carries our program, and what its own counter says: the ledger's
+ * ticks.
+ *
+ * Hotplug kills a perf event silently: its counter freezes, reading it still succeeds. So an event
+ * belongs to one life of its CPU: it is closed when the CPU goes, its count is kept, and a new one
+ * is opened when the CPU comes back.
+ */
+#ifndef BPFPROF_CAPTURE_PERF_EVENTS_H
+#define BPFPROF_CAPTURE_PERF_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/parse.h"
+#include "profile/ledger.h"
+
+/* What is counted: a row of the table of event names, or a fallback. */
+struct event_spec {
+	char name[LEDGER_NAME_MAX];
+	uint32_t type; /* PERF_TYPE_* */
+	uint64_t config;
+	bool is_clock; /* ticks every `period` nanoseconds of CPU time */
+	bool is_fallback; /* cpu-clock because there is no PMU */
+	bool is_freq; /* the kernel adapts the period to freq_hz (PMU events without -c) */
+	uint64_t freq_hz; /* 0 with an explicit period */
+	uint64_t period; /* ns for clocks, else events; with is_freq 0 */
+};
+
+struct event_cpu {
+	uint32_t cpu;
+	int fd; /* owned, -1 while the CPU is offline */
+	uint64_t ticks_closed; /* of earlier lives of the CPU */
+	uint64_t ticks; /* as of perf_events_read_ticks() */
+};
+
+struct perf_events {
+	struct event_spec spec;
+	int prog_fd; /* borrowed */
+	bool enabled;
+	struct event_cpu *cpus; /* owned */
+	size_t cnt, cap;
+};
+
+/*
+ * Resolve @name (NULL: cycles where a PMU opens, else cpu-clock) with -F/-c into @out. 0; -EINVAL
+ * for an unknown name, -EOPNOTSUPP for one this machine cannot count; both logged with the nearest
+ * that works.
+ */
+int event_resolve(const char *name, uint64_t freq_hz, uint64_t period, struct event_spec *out);
+
+/* Open the event on every CPU of @cpus, disabled, with @prog_fd attached. 0 or negative errno,
+ * logged. */
+int perf_events_open(struct perf_events *events, const struct event_spec *spec,
+		     const struct number_set *cpus, int prog_fd);
+
+int perf_events_enable(struct perf_events *events); /* 0 or negative errno */
+void perf_events_disable(struct perf_events *events);
+
+/* CPU @cpu went away or came back. */
+void perf_events_cpu_offline(struct perf_events *events, uint32_t cpu);
+void perf_events_cpu_online(struct perf_events *events, uint32_t cpu);
+
+/*
+ * Read every CPU's ticks since the start into event_cpu.ticks: its counter divided by the period;
+ * with is_freq the counter itself. To be called right before the epoch is flipped: what runs after
+ * the flip belongs to the next window, and so do its ticks.
+ */
+void perf_events_read_ticks(struct perf_events *events);
+
+void perf_events_close(struct perf_events *events);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /proc/PID/maps of every process, each executable mapping's file once. */
+#include "capture/preload.h"
+
+#include <bpf/bpf.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/hmap.h"
+#include "base/reader.h"
+
+enum { PRELOAD_FILES_MAX = 8192, PRELOAD_MAPS_MAX_BYTES = 64 << 20, PRELOAD_MAP_BYTES = 4096 };
+
+struct preload {
+	pthread_t thread;
+	int prog_fd; /* borrowed */
+	atomic_bool stop;
+	struct hmap seen; /* by the device and inode text of maps */
+	void **maps; /* owned mappings */
+	size_t cnt, cap;
+};
+
+/* One line of maps: "start-end perms offset dev inode path". */
+struct maps_line {
+	uint64_t start, end;
+	bool is_exec_file;
+	const char *file; /* "dev inode", borrowed */
+	size_t file_len;
+};
+
+static bool parse_line(const char *text, size_t len, struct maps_line *out)
+{
+	const char *perms, *inode;
+	struct reader rd;
+	size_t n;
+
+	reader_init(&rd, text, len);
+	out->start = reader_number(&rd, 16);
+	reader_accept(&rd, '-');
+	out->end = reader_number(&rd, 16);
+	reader_accept(&rd, ' ');
+	perms = reader_until(&rd, ' ', &n);
+	if (!perms || n < 3)
+		return false;
+	reader_until(&rd, ' ', &n);
+	out->file = reader_until(&rd, ' ', &n);
+	inode = reader_until(&rd, ' ', &n);
+	if (!inode || rd.err)
+		return false;
+	out->is_exec_file = perms[2] == 'x' && inode[0] != '0';
+	out->file_len = (size_t)(inode + n - out->file);
+	return true;
+}
+
+static bool never_equal_twice(const void *owner, uint32_t index, const void *key)
+{
+	/* 64 bits of a good hash decide: a collision costs one file its preloading, nothing more.
+	 */
+	return true;
+}
+
+/* Map the file of @line of process @pid and let the kernel side meet it. */
+static void meet(struct preload *preload, const char *pid, const struct maps_line *line)
+{
+	uint64_t args[1];
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+	_cleanup_close_ int fd = -1;
+	char path[96];
+	void *map;
+
+	snprintf(path, sizeof(path), "/proc/%.10s/map_files/%lx-%lx", pid, line->start, line->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 ||
+	    array_reserve(&preload->maps, &preload->cap, preload->cnt + 1, sizeof(*preload->maps)))
+		return;
+	map = mmap(NULL, PRELOAD_MAP_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return;
+	preload->maps[preload->cnt++] = map;
+	args[0] = (uint64_t)(uintptr_t)map;
+	bpf_prog_test_run_opts(preload->prog_fd, &opts);
+}
+
+static void scan_process(struct preload *preload, const char *pid, struct buf *text)
+{
+	struct reader rd;
+	const char *line;
+	char path[64];
+	size_t len;
+
+	snprintf(path, sizeof(path), "/proc/%.10s/maps", pid);
+	buf_reset(text);
+	if (fs_read_file(path, text))
+		return;
+	reader_init(&rd, text->data, text->len);
+	while (!preload->stop && (line = reader_until(&rd, '\n', &len))) {
+		struct maps_line parsed;
+		uint64_t hash;
+
+		if (!parse_line(line, len, &parsed) || !parsed.is_exec_file)
+			continue;
+		hash = hash_bytes(parsed.file, parsed.file_len);
+		if (preload->cnt == PRELOAD_FILES_MAX ||
+		    hmap_find(&preload->seen, hash, never_equal_twice, NULL, NULL) != HMAP_NONE)
+			continue;
+		if (!hmap_insert(&preload->seen, hash, 0))
+			meet(preload, pid, &parsed);
+	}
+}
+
+static void *preload_main(void *arg)
+{
+	struct preload *preload = arg;
+	struct dirent *entry;
+	struct buf text;
+	DIR *proc = opendir("/proc");
+
+	buf_init(&text, PRELOAD_MAPS_MAX_BYTES);
+	while (proc && !preload->stop && (entry = readdir(proc)))
+		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
+			scan_process(preload, entry->d_name, &text);
+	if (proc)
+		closedir(proc);
+	buf_deinit(&text);
+	return NULL;
+}
+
+struct preload *preload_start(int prog_fd)
+{
+	struct preload *preload = calloc(1, sizeof(*preload));
+	int err;
+
+	if (!preload)
+		return NULL;
+	preload->prog_fd = prog_fd;
+	hmap_init(&preload->seen);
+	err = pthread_create(&preload->thread, NULL, preload_main, preload);
+	if (err) {
+		free(preload);
+		errno = err;
+		return NULL;
+	}
+	return preload;
+}
+
+void preload_stop(struct preload *preload)
+{
+	if (!preload)
+		return;
+	preload->stop = true;
+	pthread_join(preload->thread, NULL);
+	for (size_t i = 0; i < preload->cnt; i++)
+		munmap(preload->maps[i], PRELOAD_MAP_BYTES);
+	free(preload->maps);
+	hmap_deinit(&preload->seen);
+	free(preload);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Meet what is already running: every executable file mapped on the host gets its id and its unwind
+ * rows before it is first sampled. Each file is mapped read-only into ourselves and shown to the
+ * kernel side (bp_meet), which announces it as if it had been sampled. The mappings stay until the
+ * end, so that the announcement can be followed to the very file.
+ */
+#ifndef BPFPROF_CAPTURE_PRELOAD_H
+#define BPFPROF_CAPTURE_PRELOAD_H
+
+struct preload;
+
+/* Scan in a thread of its own; program bp_meet is @prog_fd. *owned*; NULL + errno. */
+struct preload *preload_start(int prog_fd);
+
+/* Ends the scan and unmaps. NULL is fine. */
+void preload_stop(struct preload *preload);
+
+#endif

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copying tables into the kernel's arrays, publishing and withdrawing them. */
+#include "capture/row_store.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "unwind/step.h"
+
+int row_store_init(struct row_store *store, struct loader *loader)
+{
+	const struct sizes *sizes = &loader->sizes;
+	int err;
+
+	*store = (struct row_store){.loader = loader};
+	err = extents_init(&store->rows, sizes->row_blocks_cnt * BP_ROWS_PER_BLOCK,
+			   BP_ROWS_PER_BLOCK);
+	if (!err)
+		err = extents_init(&store->pages, sizes->row_pages_cnt, 0);
+	if (!err)
+		err = extents_init(&store->rules, sizes->row_rules_cnt, 0);
+	return err;
+}
+
+void row_store_deinit(struct row_store *store)
+{
+	for (size_t i = 0; i < store->cnt; i++)
+		free(store->items[i].page_rows);
+	free(store->items);
+	extents_deinit(&store->rows);
+	extents_deinit(&store->pages);
+	extents_deinit(&store->rules);
+	*store = (struct row_store){0};
+}
+
+static void resident_release(struct row_store *store, struct resident *resident)
+{
+	for (uint32_t i = 0; i < resident->rows.page_cnt; i++)
+		extents_free(&store->rows, resident->page_rows[i].first,
+			     resident->page_rows[i].cnt);
+	extents_free(&store->pages, resident->rows.page_base, resident->rows.page_cnt);
+	extents_free(&store->rules, resident->rows.rule_base, resident->rule_cnt);
+	free(resident->page_rows);
+	resident->page_rows = NULL;
+}
+
+/* Take room for @table's pages, rules and rows, page by page. 0, or -ENOSPC and nothing taken;
+ * -ENOMEM. */
+static int resident_alloc(struct row_store *store, const struct unwind_table *table,
+			  struct resident *out)
+{
+	uint32_t page_cnt = table->rows.pages_cnt;
+	int64_t page_base, rule_base;
+
+	out->page_rows = calloc(page_cnt ? page_cnt : 1, sizeof(*out->page_rows));
+	if (!out->page_rows)
+		return -ENOMEM;
+	page_base = extents_alloc(&store->pages, page_cnt);
+	rule_base = page_base < 0 ? page_base : extents_alloc(&store->rules, table->rules.cnt);
+	if (rule_base < 0) {
+		if (page_base >= 0)
+			extents_free(&store->pages, page_base, page_cnt);
+		free(out->page_rows);
+		out->page_rows = NULL;
+		return -ENOSPC;
+	}
+	out->rows.page_base = page_base;
+	out->rows.page_cnt = page_cnt;
+	out->rows.rule_base = rule_base;
+	out->rule_cnt = table->rules.cnt;
+	for (uint32_t i = 0; i < page_cnt; i++) {
+		int64_t first = extents_alloc(&store->rows, table->rows.pages[i].cnt);
+
+		if (first < 0) {
+			resident_release(store, out);
+			return -ENOSPC;
+		}
+		out->page_rows[i] = (struct extent){first, table->rows.pages[i].cnt};
+	}
+	return 0;
+}
+
+static void resident_copy(struct row_store *store, const struct unwind_table *table,
+			  const struct resident *resident)
+{
+	const struct shard_memory *mem = &store->loader->mem;
+
+	for (uint32_t i = 0; i < resident->rows.page_cnt; i++) {
+		const struct row_page *page = &table->rows.pages[i];
+		uint32_t first = resident->page_rows[i].first;
+
+		memcpy(mem->rows + first, table->rows.items + page->first,
+		       page->cnt * sizeof(uint32_t));
+		mem->row_pages[resident->rows.page_base + i] = (struct bp_row_page){
+			.block = first / BP_ROWS_PER_BLOCK,
+			.first = first % BP_ROWS_PER_BLOCK,
+			.cnt = page->cnt,
+		};
+	}
+	memcpy(mem->row_rules + resident->rows.rule_base, table->rules.items,
+	       resident->rule_cnt * sizeof(struct bp_rule));
+}
+
+static void publish(struct row_store *store, const struct resident *resident,
+		    const struct bp_rows *rows)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (resident->is_vdso)
+		store->loader->mem.ctl->vdso_rows = *rows;
+	else
+		loader_publish_rows(store->loader, &resident->key, rows);
+}
+
+static size_t least_recently_used(const struct row_store *store, uint64_t drain_nr)
+{
+	size_t oldest = SIZE_MAX;
+
+	for (size_t i = 0; i < store->cnt; i++) {
+		const struct resident *resident = &store->items[i];
+
+		if (resident->rows.page_cnt && resident->last_used < drain_nr &&
+		    !resident->is_vdso &&
+		    (oldest == SIZE_MAX || resident->last_used < store->items[oldest].last_used))
+			oldest = i;
+	}
+	return oldest;
+}
+
+/* Withdraw one executable. 0, or -ENOSPC when all were used in this drain. */
+static int evict_one(struct row_store *store, uint64_t drain_nr)
+{
+	static const struct bp_rows none = {.state = BP_ROWS_REFUSED};
+	size_t victim = least_recently_used(store, drain_nr);
+	struct resident *resident;
+	int err;
+
+	if (victim == SIZE_MAX)
+		return -ENOSPC;
+	resident = &store->items[victim];
+	publish(store, resident, &none);
+	err = loader_wait_for_programs(store->loader);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < resident->rows.page_cnt; i++)
+		store->rows_resident -= resident->page_rows[i].cnt;
+	log_debug("rows: executable %u makes room", resident->exe_id);
+	resident_release(store, resident);
+	*resident = store->items[--store->cnt];
+	store->evictions++;
+	return 0;
+}
+
+int row_store_add(struct row_store *store, uint32_t exe_id, const struct bp_exe_key *key,
+		  const struct unwind_table *table, uint64_t drain_nr, bool may_evict)
+{
+	struct resident new = {.exe_id = exe_id,
+			       .is_vdso = exe_id == BP_EXE_VDSO,
+			       .last_used = may_evict ? drain_nr : 0};
+	int err;
+
+	if (key)
+		new.key = *key;
+	err = array_reserve(&store->items, &store->cap, store->cnt + 1, sizeof(*store->items));
+	if (err)
+		return err;
+	err = resident_alloc(store, table, &new);
+	while (err == -ENOSPC && may_evict && !evict_one(store, drain_nr))
+		err = resident_alloc(store, table, &new);
+	if (err) {
+		store->refused += err == -ENOSPC;
+		return err;
+	}
+	new.rows.first_page = table->rows.first_page;
+	new.rows.state = BP_ROWS_BUILT;
+	new.rows.tracks_bx = table->rules.tracks_bx;
+	resident_copy(store, table, &new);
+	for (uint32_t i = 0; i < new.rows.page_cnt; i++)
+		store->rows_resident += new.page_rows[i].cnt;
+	publish(store, &new, &new.rows);
+	store->items[store->cnt++] = new;
+	return 0;
+}
+
+void row_store_refuse(struct row_store *store, uint32_t exe_id, const struct bp_exe_key *key)
+{
+	static const struct bp_rows none = {.state = BP_ROWS_REFUSED};
+	const struct resident nothing = {.key = *key, .is_vdso = exe_id == BP_EXE_VDSO};
+
+	publish(store, &nothing, &none);
+}
+
+/* The rule16 in force at the low bits @key of page @page, whose rows stand where @place says. */
+static uint16_t page_find(const struct row_store *store, const struct extent *place, uint16_t key)
+{
+	const uint32_t *rows = store->loader->mem.rows + place->first;
+	uint32_t low = 0, cnt = place->cnt;
+
+	if (!cnt)
+		return RULE16_GAP;
+	while (cnt > 1) {
+		uint32_t half = cnt / 2;
+
+		if (row_key(rows[low + half]) <= key)
+			low += half;
+		cnt -= half;
+	}
+	return row_rule16(rows[low]);
+}
+
+int row_store_find(const struct row_store *store, uint32_t exe_id, uint64_t file_off,
+		   struct bp_rule *out, bool *tracks_bx)
+{
+	const struct resident *resident = NULL;
+	struct rule_set rules = {.arch = step_native_arch()};
+	uint16_t rule16 = RULE16_GAP;
+	uint64_t page;
+
+	for (size_t i = 0; i < store->cnt && !resident; i++)
+		if (store->items[i].exe_id == exe_id)
+			resident = &store->items[i];
+	if (!resident)
+		return -ENOENT;
+	*tracks_bx = resident->rows.tracks_bx;
+	page = (file_off >> BP_ROW_PAGE_BITS) - resident->rows.first_page;
+	if (page < resident->rows.page_cnt)
+		rule16 = page_find(store, &resident->page_rows[page], file_off);
+	rules.items = store->loader->mem.row_rules + resident->rows.rule_base;
+	rules.cnt = resident->rule_cnt;
+	rule16_decode(&rules, rule16, out);
+	return 0;
+}
+
+void row_store_used(struct row_store *store, uint32_t exe_id, uint64_t drain_nr)
+{
+	for (size_t i = 0; i < store->cnt; i++) {
+		if (store->items[i].exe_id == exe_id) {
+			store->items[i].last_used = drain_nr;
+			return;
+		}
+	}
+}

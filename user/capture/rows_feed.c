@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From executables met to rows in the kernel. */
+#include "capture/rows_feed.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+
+int rows_feed_init(struct rows_feed *feed, struct loader *loader, struct exes *exes)
+{
+	int err;
+
+	*feed = (struct rows_feed){.exes = exes};
+	err = row_store_init(&feed->store, loader);
+	if (err)
+		return err;
+	feed->builder = row_builder_start();
+	return feed->builder ? 0 : -errno;
+}
+
+void rows_feed_deinit(struct rows_feed *feed)
+{
+	preload_stop(feed->preload);
+	row_builder_stop(feed->builder);
+	row_store_deinit(&feed->store);
+	*feed = (struct rows_feed){0};
+}
+
+void rows_feed_preload(struct rows_feed *feed)
+{
+	feed->preload = preload_start(loader_meet_fd(feed->store.loader));
+	if (!feed->preload)
+		log_debug("preload: %s", strerror(errno));
+}
+
+static void refuse(struct rows_feed *feed, struct exe_entry *exe)
+{
+	exe->rows_at = ROWS_NOWHERE;
+	row_store_refuse(&feed->store, exe->id, &exe->key);
+}
+
+int rows_feed_ask(struct rows_feed *feed)
+{
+	for (; feed->asked_cnt < feed->exes->cnt; feed->asked_cnt++) {
+		struct exe_entry *exe = &feed->exes->items[feed->asked_cnt];
+		int err;
+
+		if (exe->module->fd < 0 && exe->module->kind != MODULE_VDSO) {
+			refuse(feed, exe);
+			continue;
+		}
+		err = row_builder_ask(feed->builder, exe->id, exe->module, exe->is_sampled);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int rows_feed_fd(const struct rows_feed *feed)
+{
+	return row_builder_fd(feed->builder);
+}
+
+void rows_feed_take(struct rows_feed *feed, uint64_t drain_nr)
+{
+	struct unwind_table *table;
+	bool is_urgent;
+	uint32_t exe_id;
+
+	while (row_builder_take(feed->builder, &exe_id, &is_urgent, &table)) {
+		struct exe_entry *exe = exes_find(feed->exes, exe_id);
+		int err = -ENODATA;
+
+		if (exe && table)
+			err = row_store_add(&feed->store, exe_id, &exe->key, table, drain_nr,
+					    is_urgent);
+		unwind_table_free(table);
+		if (!exe)
+			continue;
+		if (err) {
+			log_debug("rows: %s: %s", exe->module->path, strerror(-err));
+			refuse(feed, exe);
+			continue;
+		}
+		exe->rows_at = ROWS_STORED;
+	}
+}
+
+void rows_feed_mark_used(struct rows_feed *feed, uint64_t drain_nr)
+{
+	for (size_t i = 0; i < feed->exes->cnt; i++) {
+		struct exe_entry *exe = &feed->exes->items[i];
+
+		if (exe->is_used)
+			row_store_used(&feed->store, exe->id, drain_nr);
+		exe->is_used = false;
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The side loop: executables that were met get their unwind rows. Joins preload (meets what is
+ * mapped on the host), builder (compiles) and store (puts into the kernel).
+ */
+#ifndef BPFPROF_CAPTURE_ROWS_FEED_H
+#define BPFPROF_CAPTURE_ROWS_FEED_H
+
+#include "capture/exes.h"
+#include "capture/preload.h"
+#include "capture/row_builder.h"
+#include "capture/row_store.h"
+
+struct rows_feed {
+	struct exes *exes; /* borrowed */
+	struct row_store store;
+	struct row_builder *builder; /* owned */
+	struct preload *preload; /* owned */
+	size_t asked_cnt; /* exes->items[0 .. asked_cnt) have been given to the builder */
+};
+
+int rows_feed_init(struct rows_feed *feed, struct loader *loader, struct exes *exes);
+void rows_feed_deinit(struct rows_feed *feed);
+
+/* Begin to meet what is mapped on the host; after the events are enabled, so that it delays
+ * nothing. */
+void rows_feed_preload(struct rows_feed *feed);
+
+/* Give executables met since the last call to the builder. 0 or negative errno. */
+int rows_feed_ask(struct rows_feed *feed);
+
+/* Readable when a table is finished; then rows_feed_take() in drain @drain_nr. */
+int rows_feed_fd(const struct rows_feed *feed);
+void rows_feed_take(struct rows_feed *feed, uint64_t drain_nr);
+
+/* After drain @drain_nr: what it saw is the last to be evicted. */
+void rows_feed_mark_used(struct rows_feed *feed, uint64_t drain_nr);
+
+#endif
