@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How every command begins, and the exit statuses. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "cli/opts_help.h"
+
+const struct cli_status_help cli_statuses[] = {
+	{CLI_OK, "all went well"},
+	{CLI_FAILED, "failed; one line says what, on which object, and how to mend it"},
+	{CLI_USAGE, "wrong usage"},
+	{CLI_LOSS, "something was lost and --strict was given"},
+	{CLI_NOTHING_SAMPLED, "nothing was sampled; the files are valid and say why"},
+	{CLI_COMMAND_FAILED, "bpfprof failed, with COMMAND; else COMMAND's own status is "
+			     "returned, 128+N for signal N"},
+	{CLI_COMMAND_NOT_RUNNABLE, "COMMAND was found but could not be run"},
+	{CLI_COMMAND_NOT_FOUND, "COMMAND was not found"},
+	{CLI_OK, NULL},
+};
+
+int cli_print(const struct buf *out)
+{
+	int err = out->err ? out->err : fs_write_all(STDOUT_FILENO, out->data, out->len);
+
+	if (!err)
+		return CLI_OK;
+	log_error("standard output: %s", strerror(-err));
+	return CLI_FAILED;
+}
+
+int cli_print_version(void)
+{
+	_cleanup_(buf_deinit) struct buf out;
+
+	buf_init(&out, BUF_NO_MAX);
+	buf_add_str(&out, "bpfprof " BPFPROF_VERSION "\n");
+	return cli_print(&out);
+}
+
+static int print_help(const struct opts_spec *spec)
+{
+	_cleanup_(buf_deinit) struct buf out;
+
+	buf_init(&out, BUF_NO_MAX);
+	opts_help(spec, &out);
+	return cli_print(&out);
+}
+
+bool cli_begin(const struct opts_spec *spec, int argc, char **argv, void *target,
+	       struct opts_args *args, int *status_out)
+{
+	_cleanup_(buf_deinit) struct buf why;
+	int err;
+
+	buf_init(&why, BUF_NO_MAX);
+	err = opts_parse(spec, argc, argv, target, args, &why);
+	if (err) {
+		log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+		*status_out = err == -EINVAL ? CLI_USAGE : CLI_FAILED;
+		return false;
+	}
+	if (args->help || args->version) {
+		*status_out = args->help ? print_help(spec) : cli_print_version();
+		return false;
+	}
+	if (args->verbose)
+		log_set_level(LOG_VERBOSE);
+	if (args->quiet)
+		log_set_level(LOG_QUIET);
+	return true;
+}

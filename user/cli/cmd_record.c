@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `bpfprof record`, the order of things:
+ *
+ *	options and targets checked -> outputs opened (nothing visible yet) -> BPF loaded, events
+ *	opened disabled -> COMMAND forked, stopped -> events on -> COMMAND released -> sampling,
+ *	window by window -> events off -> files -> summary -> COMMAND's end
+ *
+ * Whatever can be refused is refused before the first sample, and an error on the way leaves no
+ * file.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/record.h"
+
+static uint64_t earlier(uint64_t one, uint64_t two)
+{
+	return one < two ? one : two;
+}
+
+/* 0 for no limit: then never. */
+static uint64_t deadline_after(uint64_t now_ns, uint64_t span_ns)
+{
+	return span_ns && span_ns < UINT64_MAX - now_ns ? now_ns + span_ns : UINT64_MAX;
+}
+
+/* Name the outputs; CLI_OK or an exit status after log_error(). */
+static int name_outputs(struct recording *rec)
+{
+	const struct record_opts *opts = rec->opts;
+	_cleanup_(buf_deinit) struct buf why;
+	int err = 0;
+
+	buf_init(&why, BUF_NO_MAX);
+	rec->outputs.force = opts->force;
+	rec->outputs.is_windowed = opts->interval_ns;
+	if (opts->folded)
+		err = output_set_add(&rec->outputs, "-", &why);
+	for (size_t i = 0; i < opts->outputs.cnt && !err; i++)
+		err = output_set_add(&rec->outputs, opts->outputs.items[i], &why);
+	if (!err && !rec->outputs.output_cnt)
+		err = output_set_add(&rec->outputs, "bpfprof-%t.svg", &why);
+	if (!err && opts->interval_ns)
+		err = output_set_number(&rec->outputs, opts->interval_ns);
+	if (!err)
+		return CLI_OK;
+	log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+	return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
+}
+
+static int open_outputs(struct recording *rec)
+{
+	const char *stats = rec->opts->stats;
+	int err;
+
+	rec->naming = (struct output_naming){.utc_ns = clock_realtime_ns(), .window = 1};
+	err = output_set_open(&rec->outputs, &rec->naming);
+	if (err || !stats)
+		return err;
+	err = fs_output_open(stats, rec->opts->force, &rec->stats);
+	if (err)
+		output_log_error(stats, err);
+	return err;
+}
+
+static int open_capture(struct recording *rec)
+{
+	struct capture_opts opts = record_capture_opts(rec->opts);
+	int err = capture_open(&opts, &rec->capture);
+	const char *event;
+
+	if (err)
+		return err;
+	event = capture_event_name(rec->capture, &rec->is_fallback);
+	record_title(rec->opts, event, &rec->title);
+	record_rate(rec->opts, event, &rec->rate);
+	if (rec->is_fallback)
+		log_debug("no PMU for cycles on this machine: sampling %s", event);
+	return 0;
+}
+
+/* Fork COMMAND, stopped, and make it a target. */
+static int start_command(struct recording *rec)
+{
+	char **argv = rec->opts->args.command;
+	int err;
+
+	if (!argv)
+		return 0;
+	err = command_start(&rec->command, argv);
+	if (err) {
+		log_error("cannot start '%s': %s%s", argv[0], strerror(-err),
+			  err == -EINVAL ? " (SUDO_UID and SUDO_GID must be numbers)" : "");
+		return err;
+	}
+	stopper_set_child(&rec->stopper, rec->command.pid);
+	if (rec->opts->all_cpus)
+		return 0;
+	err = capture_add_command(rec->capture, rec->command.pid);
+	if (err)
+		log_error("cannot follow '%s': %s", argv[0], strerror(-err));
+	return err;
+}
+
+/* Let COMMAND run. 0, or, after log_error(), the exit status that env(1) would have. */
+static int release_command(struct recording *rec)
+{
+	int err;
+
+	if (!rec->command.pid)
+		return 0;
+	err = command_release(&rec->command);
+	if (!err)
+		return 0;
+	stopper_set_child(&rec->stopper, 0);
+	log_error("cannot run '%s': %s", rec->opts->args.command[0], strerror(-err));
+	return err == -ENOENT ? CLI_COMMAND_NOT_FOUND : CLI_COMMAND_NOT_RUNNABLE;
+}
+
+/* Is it time to end, whatever the clock says? */
+static bool must_end(struct recording *rec)
+{
+	stopper_rearm(&rec->stopper);
+	return stopper_is_asked(&rec->stopper) || stopper_child_ended(&rec->stopper);
+}
+
+static int failure(const struct recording *rec)
+{
+	return rec->opts->args.command ? CLI_COMMAND_FAILED : CLI_FAILED;
+}
+
+/* -D, then events on; COMMAND runs from the earlier of the two. Exit status. */
+static int begin_sampling(struct recording *rec)
+{
+	uint64_t start_ns = deadline_after(clock_monotonic_ns(), rec->opts->delay_ns);
+	int status = CLI_OK;
+
+	if (rec->opts->delay_ns) {
+		status = release_command(rec);
+		while (!status && clock_monotonic_ns() < start_ns && !must_end(rec))
+			stopper_wait(&rec->stopper, start_ns);
+	}
+	if (status)
+		return status;
+	if (capture_start(rec->capture))
+		return failure(rec);
+	return rec->opts->delay_ns ? CLI_OK : release_command(rec);
+}
+
+/* A window ends: write it and open the files of the next one. */
+static int next_window(struct recording *rec, uint64_t now_ns)
+{
+	int err;
+
+	progress_clear(&rec->progress);
+	err = record_window(rec, now_ns);
+	if (err)
+		return err;
+	rec->naming.utc_ns = clock_realtime_ns();
+	rec->naming.window++;
+	return output_set_open(&rec->outputs, &rec->naming);
+}
+
+/* Sample until the deadline, the target's end or a signal. 0 or negative errno after log_error().
+ */
+static int sample(struct recording *rec)
+{
+	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t end_ns = deadline_after(now_ns, rec->opts->duration_ns);
+	uint64_t window_ns = deadline_after(now_ns, rec->opts->interval_ns);
+	int err = 0;
+
+	progress_start(&rec->progress, now_ns);
+	while (!err) {
+		uint64_t wake_ns = earlier(earlier(end_ns, window_ns), rec->progress.next_ns);
+		int wake = capture_run(rec->capture, wake_ns, rec->stopper.wake_fd);
+
+		if (wake < 0) {
+			log_error("sampling: %s", strerror(-wake));
+			return wake;
+		}
+		now_ns = clock_monotonic_ns();
+		if (wake == CAPTURE_TARGET_GONE || now_ns >= end_ns || must_end(rec))
+			break;
+		progress_update(&rec->progress, now_ns, capture_samples(rec->capture));
+		if (now_ns < window_ns)
+			continue;
+		err = next_window(rec, now_ns);
+		/* A window that took longer than the interval swallows the ones it missed. */
+		while (window_ns <= now_ns)
+			window_ns += rec->opts->interval_ns;
+	}
+	progress_clear(&rec->progress);
+	return err;
+}
+
+/* Events off, the last window, --stats. 0 or negative errno after log_error(). */
+static int end_sampling(struct recording *rec)
+{
+	uint64_t end_ns = clock_monotonic_ns();
+	int err = capture_stop(rec->capture);
+
+	if (err) {
+		log_error("closing the books: %s", strerror(-err));
+		return err;
+	}
+	err = record_window(rec, end_ns);
+	return err ? err : record_stats(rec);
+}
+
+/* COMMAND's exit status, when it has ended; a second signal ends the wait and us. */
+static int wait_for_command(struct recording *rec)
+{
+	if (!stopper_child_ended(&rec->stopper))
+		log_info("sampling has ended, '%s' has not: waiting for it",
+			 rec->opts->args.command[0]);
+	while (!stopper_child_ended(&rec->stopper)) {
+		stopper_wait(&rec->stopper, UINT64_MAX);
+		stopper_rearm(&rec->stopper);
+	}
+	stopper_set_child(&rec->stopper, 0);
+	return command_wait(&rec->command);
+}
+
+/* --open: best effort, as the person who called sudo. */
+static void show_file(const char *path)
+{
+	char *argv[] = {"xdg-open", (char *)path, NULL};
+	struct command viewer;
+	int err = path ? command_start(&viewer, argv) : -ENOENT;
+
+	err = err ? err : command_release(&viewer);
+	if (err)
+		log_info("--open: %s", path ? "xdg-open cannot be run, open the file yourself"
+					    : "no file was written");
+}
+
+/* The exit status of a recording that ran to its end. */
+static int final_status(struct recording *rec)
+{
+	_cleanup_(buf_deinit) struct buf line;
+	bool is_lossy = rec->opts->strict && !ledger_is_strictly_clean(&rec->totals);
+	int status = CLI_OK;
+
+	buf_init(&line, BUF_NO_MAX);
+	if (!rec->has_samples) {
+		record_explain_empty(&rec->totals, &line);
+		log_warn("%s", buf_cstr(&line));
+	}
+	if (is_lossy) {
+		buf_reset(&line);
+		ledger_format_line(&rec->totals, &line);
+		log_error("not without loss, as --strict asks: %s", buf_cstr(&line));
+	}
+	if (rec->command.pid)
+		status = wait_for_command(rec);
+	if (rec->has_failed || status < 0)
+		return failure(rec);
+	if (status)
+		return status;
+	if (is_lossy)
+		return CLI_LOSS;
+	return rec->has_samples || rec->opts->args.command ? CLI_OK : CLI_NOTHING_SAMPLED;
+}
+
+static int run(struct recording *rec)
+{
+	int status;
+
+	if (open_outputs(rec) || open_capture(rec) || start_command(rec))
+		return failure(rec);
+	status = begin_sampling(rec);
+	if (status)
+		return status;
+	if (sample(rec)) {
+		/* The windows that were written have their books. */
+		if (rec->totals.event_cnt)
+			record_stats(rec);
+		return failure(rec);
+	}
+	if (end_sampling(rec))
+		return failure(rec);
+	if (rec->opts->open)
+		show_file(rec->outputs.first_file);
+	return final_status(rec);
+}
+
+static int record(struct record_opts *opts)
+{
+	struct recording rec = {.opts = opts, .command = {.go_fd = -1, .exec_fd = -1}};
+	int status, err;
+
+	output_set_init(&rec.outputs);
+	buf_init(&rec.title, BUF_NO_MAX);
+	buf_init(&rec.rate, BUF_NO_MAX);
+	ledger_init(&rec.totals);
+	/* A closed pipe at the end of -f must not cost the other files. */
+	signal(SIGPIPE, SIG_IGN);
+
+	status = name_outputs(&rec);
+	if (!status && record_targets_check(opts))
+		status = failure(&rec);
+	if (!status) {
+		err = stopper_start(&rec.stopper);
+		if (err)
+			log_error("signals: %s", strerror(-err));
+		status = err ? failure(&rec) : run(&rec);
+	}
+	command_abandon(&rec.command);
+	capture_close(rec.capture);
+	fs_output_abandon(&rec.stats);
+	output_set_deinit(&rec.outputs);
+	stopper_end(&rec.stopper);
+	ledger_deinit(&rec.totals);
+	buf_deinit(&rec.title);
+	buf_deinit(&rec.rate);
+	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_opts opts;
+	int status;
+
+	if (record_opts_parse(&opts, argc, argv, &status))
+		status = record(&opts);
+	record_opts_deinit(&opts);
+	return status;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Help, man page and completion from an option table. */
+#include "cli/opts_help.h"
+
+#include <string.h>
+
+enum {
+	HELP_INDENT = 28, /* column of the explanations */
+	HELP_WIDTH = 96,
+};
+
+static const struct opt *const *tables_of(const struct opts_spec *spec,
+					  const struct opt *storage[static 3])
+{
+	storage[0] = spec->options;
+	storage[1] = opts_common;
+	storage[2] = NULL;
+	return storage;
+}
+
+/* "-F, --freq HZ" */
+static void add_spelling(const struct opt *opt, struct buf *out)
+{
+	if (opt->short_name)
+		buf_printf(out, "-%c%s", opt->short_name, opt->long_name ? ", " : "");
+	else
+		buf_add_str(out, "    ");
+	if (opt->long_name)
+		buf_printf(out, "--%s", opt->long_name);
+	if (opt->value_name)
+		buf_printf(out, " %s", opt->value_name);
+}
+
+/* @text wrapped between HELP_INDENT and HELP_WIDTH; the cursor is at @column. */
+static void add_wrapped(const char *text, size_t column, struct buf *out)
+{
+	if (column + 1 >= HELP_INDENT)
+		buf_printf(out, "\n%*s", HELP_INDENT, "");
+	else
+		buf_printf(out, "%*s", (int)(HELP_INDENT - column), "");
+	column = HELP_INDENT;
+	while (*text) {
+		size_t len = strcspn(text, " ");
+
+		if (column > HELP_INDENT && column + 1 + len > HELP_WIDTH) {
+			buf_printf(out, "\n%*s", HELP_INDENT, "");
+			column = HELP_INDENT;
+		} else if (column > HELP_INDENT) {
+			buf_add_char(out, ' ');
+			column++;
+		}
+		buf_add(out, text, len);
+		column += len;
+		text += len + strspn(text + len, " ");
+	}
+	buf_add_char(out, '\n');
+}
+
+static void add_option(const struct opt *opt, struct buf *out)
+{
+	size_t start = out->len;
+
+	if (opt->kind == OPT_GROUP) {
+		buf_printf(out, "\n%s\n", opt->help);
+		return;
+	}
+	buf_add_str(out, "  ");
+	add_spelling(opt, out);
+	add_wrapped(opt->help, out->len - start, out);
+}
+
+void opts_help(const struct opts_spec *spec, struct buf *out)
+{
+	const struct opt *storage[3];
+
+	buf_printf(out, "Usage: bpfprof %s\n\n%s.\n", spec->usage, spec->summary);
+	if (spec->details)
+		buf_printf(out, "%s\n", spec->details);
+	for (const struct opt *const *table = tables_of(spec, storage); *table; table++)
+		for (const struct opt *opt = *table; opt->kind != OPT_END; opt++)
+			add_option(opt, out);
+	if (!spec->examples)
+		return;
+	buf_add_str(out, "\nExamples\n");
+	for (const struct opts_example *ex = spec->examples; ex->line; ex++)
+		buf_printf(out, "  %s\n      %s\n", ex->line, ex->what);
+}
+
+void opts_man_text(const char *text, struct buf *out)
+{
+	bool line_start = true;
+
+	for (; *text; text++) {
+		if (line_start && (*text == '.' || *text == '\''))
+			buf_add_str(out, "\\&");
+		if (*text == '\\')
+			buf_add_str(out, "\\e");
+		else if (*text == '-')
+			buf_add_str(out, "\\-");
+		else
+			buf_add_char(out, *text);
+		line_start = *text == '\n';
+	}
+}
+
+static void add_man_option(const struct opt *opt, struct buf *out)
+{
+	struct buf spelling;
+	const char *shown;
+
+	if (opt->kind == OPT_GROUP) {
+		buf_printf(out, ".PP\n.I %s\n", opt->help);
+		return;
+	}
+	buf_init(&spelling, BUF_NO_MAX);
+	add_spelling(opt, &spelling);
+	shown = buf_cstr(&spelling);
+	buf_add_str(out, ".TP\n.B ");
+	opts_man_text(shown + strspn(shown, " "), out);
+	buf_add_char(out, '\n');
+	opts_man_text(opt->help, out);
+	buf_add_char(out, '\n');
+	buf_deinit(&spelling);
+}
+
+void opts_man(const struct opts_spec *spec, struct buf *out)
+{
+	buf_printf(out, ".SS %s\n.B bpfprof\n", spec->name);
+	opts_man_text(spec->usage, out);
+	buf_add_str(out, "\n.PP\n");
+	opts_man_text(spec->summary, out);
+	buf_add_str(out, ".\n");
+	if (spec->details) {
+		opts_man_text(spec->details, out);
+		buf_add_char(out, '\n');
+	}
+	for (const struct opt *opt = spec->options; opt->kind != OPT_END; opt++)
+		add_man_option(opt, out);
+	for (const struct opts_example *ex = spec->examples; ex && ex->line; ex++) {
+		buf_printf(out, "%s.TP\n.B ", ex == spec->examples ? ".PP\n.I Examples\n" : "");
+		opts_man_text(ex->line, out);
+		buf_add_char(out, '\n');
+		opts_man_text(ex->what, out);
+		buf_add_char(out, '\n');
+	}
+}
+
+static void add_bash_word(const struct opt *opt, struct buf *out)
+{
+	if (opt->kind == OPT_GROUP)
+		return;
+	if (opt->short_name)
+		buf_printf(out, " -%c", opt->short_name);
+	if (opt->long_name)
+		buf_printf(out, " --%s", opt->long_name);
+}
+
+void opts_bash_words(const struct opts_spec *spec, struct buf *out)
+{
+	const struct opt *storage[3];
+
+	for (const struct opt *const *table = tables_of(spec, storage); *table; table++)
+		for (const struct opt *opt = *table; opt->kind != OPT_END; opt++)
+			add_bash_word(opt, out);
+}
+
+static void add_bash_pattern(const char *command, const struct opt *opt, struct buf *out)
+{
+	buf_add_char(out, '\t');
+	if (opt->short_name)
+		buf_printf(out, "%s:-%c%s", command, opt->short_name, opt->long_name ? "|" : "");
+	if (opt->long_name)
+		buf_printf(out, "%s:--%s", command, opt->long_name);
+	buf_add_str(out, ")\n\t\t");
+}
+
+void opts_bash_values(const struct opts_spec *spec, struct buf *out)
+{
+	for (const struct opt *opt = spec->options; opt->kind != OPT_END; opt++) {
+		if (opt->kind == OPT_GROUP || opt->kind == OPT_FLAG)
+			continue;
+		add_bash_pattern(spec->name, opt, out);
+		if (opt->flags & OPT_IS_FILE) {
+			buf_add_str(out, "COMPREPLY=($(compgen -f -- \"$word\"))");
+		} else if (opt->choices) {
+			buf_add_str(out, "COMPREPLY=($(compgen -W \"");
+			for (const struct opt_choice *choice = opt->choices; choice->name; choice++)
+				buf_printf(out, "%s%s", choice == opt->choices ? "" : " ",
+					   choice->name);
+			buf_add_str(out, "\" -- \"$word\"))");
+		} else {
+			buf_add_str(out, "COMPREPLY=()");
+		}
+		buf_add_str(out, "\n\t\treturn ;;\n");
+	}
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parts of `bpfprof record`: what was asked for, and the steps of cmd_record.c. */
+#ifndef BPFPROF_CLI_RECORD_H
+#define BPFPROF_CLI_RECORD_H
+
+#include "base/fs.h"
+#include "capture/capture.h"
+#include "capture/command.h"
+#include "cli/cli.h"
+#include "cli/opts.h"
+#include "cli/outputs.h"
+#include "cli/stopper.h"
+#include "profile/ledger.h"
+#include "profile/profile.h"
+
+enum {
+	RECORD_FREQ_DEFAULT_HZ = 99 /* not 100: in step with nothing that ticks */
+};
+
+/* The fields that the option table fills; "not given" is 0, NULL or empty. */
+struct record_opts {
+	bool all_cpus; /* what is done anyway; with COMMAND: not only it */
+	struct number_set cpus, tgids, tids, uids;
+	struct opts_list comms, cgroups, containers;
+	bool no_inherit;
+
+	uint64_t operand_ns; /* SECONDS */
+	uint64_t duration_ns, delay_ns, interval_ns;
+
+	struct opts_list events;
+	uint64_t freq_hz, period;
+
+	bool user_only, kernel_only, include_idle;
+	bool stacks; /* -g: accepted */
+	const char *call_graph;
+	struct opts_choices by;
+	uint64_t max_depth, max_memory_bytes;
+	bool no_inline, no_symbols;
+	const char *btf;
+
+	struct opts_list outputs;
+	bool folded, annotate, force, open, strict;
+	const char *value, *title, *stats;
+
+	struct opts_args args;
+	struct opts_list cgroup_paths; /* -G and --container as folders of the cgroup file system;
+					  strings owned */
+};
+
+/*
+ * Parse and check everything that needs no look at the machine's processes. True: go on. False:
+ * leave with *@status_out. Release with record_opts_deinit() in either case.
+ */
+bool record_opts_parse(struct record_opts *opts, int argc, char **argv, int *status_out);
+void record_opts_deinit(struct record_opts *opts);
+
+/*
+ * Do the targets exist: pids, tids, CPUs, cgroups, containers? Fills cgroup_paths. 0, or negative
+ * errno after log_error().
+ */
+int record_targets_check(struct record_opts *opts);
+
+/* The folder of the control group that @id (a container's id or the beginning of it) runs in,
+ * owned; NULL + errno after log_error(). */
+char *container_cgroup(const char *id);
+
+/* The mount point of the unified control group hierarchy. */
+const char *cgroup_root(void);
+
+/* What capture_open() needs; borrows from @opts. */
+struct capture_opts record_capture_opts(const struct record_opts *opts);
+
+/* The default title, "CPU flame graph: all CPUs", and what stands under it. Appended to @out. */
+void record_title(const struct record_opts *opts, const char *event, struct buf *out);
+void record_subtitle(const struct profile *prof, const struct ledger *ledger, const char *rate,
+		     struct buf *out);
+
+/* "cpu-clock at 99 Hz", "cache-misses, one sample every 10000". */
+void record_rate(const struct record_opts *opts, const char *event, struct buf *out);
+
+/*
+ * The line "3.0 s, 291 samples" that is rewritten in place while a recording runs; only where
+ * stderr is a terminal and -q was not given.
+ */
+struct progress {
+	bool is_shown;
+	uint64_t start_ns;
+	uint64_t next_ns; /* CLOCK_MONOTONIC of the next repaint; UINT64_MAX: never */
+};
+
+void progress_start(struct progress *progress, uint64_t now_ns);
+void progress_update(struct progress *progress, uint64_t now_ns, uint64_t samples);
+void progress_clear(struct progress *progress); /* before anything else is printed */
+
+/* One run of `record`, from the first check to the exit status. */
+struct recording {
+	struct record_opts *opts; /* borrowed */
+	struct stopper stopper;
+	struct output_set outputs;
+	struct output_naming naming; /* of the current window */
+	struct fs_output stats; /* path NULL: none */
+	struct capture *capture; /* owned */
+	struct command command; /* pid 0: none */
+	struct progress progress;
+	bool is_fallback; /* the event stands in for a missing PMU */
+	struct buf title, rate;
+	struct ledger totals; /* of all windows: --stats, --strict */
+	uint64_t finish_cpu_ns; /* CPU time of ours that went into names and files */
+	uint64_t rss_peak_bytes; /* anonymous memory after the files were written */
+	bool has_samples;
+	bool has_failed; /* an output could not be written, a value was not there */
+};
+
+/*
+ * Take what was sampled since the last window and make files of it: name it, encode it, write it,
+ * sum it up on stderr. @end_ns: CLOCK_MONOTONIC at which its sampling ended. 0, or negative errno
+ * after log_error() when the recording cannot go on; outputs that could not be written set
+ * has_failed instead.
+ */
+int record_window(struct recording *rec, uint64_t end_ns);
+
+/* Write --stats. 0, or negative errno after log_error(). */
+int record_stats(struct recording *rec);
+
+/* The ten hottest functions, the event, @ledger in one line, the files; nothing under -q. */
+void record_summary(const struct recording *rec, const struct profile *prof,
+		    const struct ledger *ledger);
+
+/* Why there are no samples, in one line. */
+void record_explain_empty(const struct ledger *ledger, struct buf *out);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `bpfprof record`: its option table, and what the table's types cannot check. */
+#include "cli/record.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "abi.h"
+
+#define AT(member, type) .offset = OPT_AT(struct record_opts, member, type)
+
+static const struct opt_choice by_choices[] = {
+	{"comm", BY_COMM}, {"process", BY_PROCESS}, {"pid", BY_PID}, {"tid", BY_TID},
+	{"cpu", BY_CPU},   {"cgroup", BY_CGROUP},   {"uid", BY_UID}, {NULL},
+};
+
+static const struct opt record_options[] = {
+	{OPT_GROUP, .help = "What to profile (lists OR, kinds AND; default: every CPU)"},
+	{OPT_FLAG, 'a', "all-cpus", AT(all_cpus, bool),
+	 .help = "every CPU (the default); with COMMAND: not only COMMAND"},
+	{OPT_NUMBERS, 'C', "cpu", "LIST", AT(cpus, struct number_set),
+	 .help = "only these CPUs: 0,2-5"},
+	{OPT_NUMBERS, 'p', "pid", "LIST", AT(tgids, struct number_set),
+	 .help = "these processes, their threads and future children"},
+	{OPT_NUMBERS, 't', "tid", "LIST", AT(tids, struct number_set), .help = "these threads"},
+	{OPT_NUMBERS, 'u', "uid", "LIST", AT(uids, struct number_set),
+	 .help = "processes of these users (numbers)"},
+	{OPT_LIST, 0, "comm", "GLOB", AT(comms, struct opts_list),
+	 .help = "threads whose name matches; repeatable"},
+	{OPT_LIST, 'G', "cgroup", "PATH", AT(cgroups, struct opts_list), .flags = OPT_IS_FILE,
+	 .help = "processes in this control group and below; repeatable"},
+	{OPT_LIST, 0, "container", "ID", AT(containers, struct opts_list),
+	 .help = "processes of this container (its id or the beginning of it); repeatable"},
+	{OPT_FLAG, 0, "no-inherit", AT(no_inherit, bool), .flags = OPT_NEGATABLE,
+	 .help = "do not follow the children of -p"},
+
+	{OPT_GROUP, .help = "How long"},
+	{OPT_DURATION, 'd', "duration", "TIME", AT(duration_ns, uint64_t), .min = 1,
+	 .help = "stop after 30, 500ms, 5m (SECONDS means the same); without it: at Ctrl-C or at "
+		 "the target's end"},
+	{OPT_DURATION, 'D', "delay", "TIME", AT(delay_ns, uint64_t),
+	 .help = "start sampling this much later"},
+	{OPT_DURATION, 'i', "interval", "TIME", AT(interval_ns, uint64_t), .min = 1000000,
+	 .help = "write a complete profile every TIME"},
+
+	{OPT_GROUP, .help = "What to sample"},
+	{OPT_LIST, 'e', "event", "EVENT", AT(events, struct opts_list),
+	 .help = "cycles, cpu-clock, cache-misses, page-faults, ... (default: cycles where there "
+		 "is a PMU, else cpu-clock)"},
+	{OPT_NUMBER, 'F', "freq", "HZ", AT(freq_hz, uint64_t), .min = 1,
+	 .help = "samples per second and CPU (default: 99)"},
+	{OPT_COUNT, 'c', "count", "N", AT(period, uint64_t), .min = 1,
+	 .help = "instead of -F: one sample every N events"},
+
+	{OPT_GROUP, .help = "Stacks"},
+	{OPT_FLAG, 'U', "user-stacks", AT(user_only, bool), .help = "only user stacks"},
+	{OPT_FLAG, 'K', "kernel-stacks", AT(kernel_only, bool), .help = "only kernel stacks"},
+	{OPT_FLAG, 'I', "idle", AT(include_idle, bool), .flags = OPT_NEGATABLE,
+	 .help = "include the idle task"},
+	{OPT_CHOICES, 0, "by", "LIST", AT(by, struct opts_choices), .choices = by_choices,
+	 .help = "splits stacks: comm (default), process, pid, tid, cpu, cgroup, uid"},
+	{OPT_NUMBER, 0, "max-depth", "N", AT(max_depth, uint64_t), .min = 1, .max = BP_FRAMES_USER,
+	 .help = "user frames kept of a deeper stack: both its ends"},
+	{OPT_FLAG, 0, "no-inline", AT(no_inline, bool), .flags = OPT_NEGATABLE,
+	 .help = "no frames for inlined calls"},
+	{OPT_FLAG, 0, "no-symbols", AT(no_symbols, bool), .flags = OPT_NEGATABLE,
+	 .help = "addresses instead of names"},
+	{OPT_FLAG, 'g', NULL, AT(stacks, bool), .help = "accepted: stacks are always recorded"},
+	{OPT_STRING, 0, "call-graph", "auto|fp|dwarf|lbr", AT(call_graph, const char *),
+	 .help = "accepted: whole stacks need no mode"},
+
+	{OPT_GROUP, .help = "Output"},
+	{OPT_LIST, 'o', "output", "FILE", AT(outputs, struct opts_list), .flags = OPT_IS_FILE,
+	 .help = "repeatable; the extension says the format, '-' is folded text on stdout; %t: UTC "
+		 "time, %n: window, %v: value (default: bpfprof-%t.svg)"},
+	{OPT_FLAG, 'f', "folded", AT(folded, bool), .help = "the same as -o -"},
+	{OPT_STRING, 0, "value", "NAME", AT(value, const char *),
+	 .help = "the value that one-value formats hold"},
+	{OPT_FLAG, 0, "annotate", AT(annotate, bool), .flags = OPT_NEGATABLE,
+	 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT"},
+	{OPT_STRING, 0, "title", "TEXT", AT(title, const char *),
+	 .help = "the flame graph's title"},
+	{OPT_FLAG, 0, "force", AT(force, bool), .flags = OPT_NEGATABLE,
+	 .help = "replace existing files"},
+	{OPT_FLAG, 0, "open", AT(open, bool), .flags = OPT_NEGATABLE,
+	 .help = "show the first file with xdg-open"},
+	{OPT_STRING, 0, "stats", "FILE", AT(stats, const char *), .flags = OPT_IS_FILE,
+	 .help = "the ledger and the cost as JSON"},
+	{OPT_FLAG, 0, "strict", AT(strict, bool), .flags = OPT_NEGATABLE,
+	 .help = "exit with status 3 if anything was lost"},
+
+	{OPT_GROUP, .help = "Limits"},
+	{OPT_BYTES, 0, "max-memory", "BYTES", AT(max_memory_bytes, uint64_t), .min = 1 << 20,
+	 .help = "bound of the memory taken in the kernel: 64M"},
+	{OPT_STRING, 0, "btf", "FILE", AT(btf, const char *), .flags = OPT_IS_FILE,
+	 .help = "kernel types for a kernel without /sys/kernel/btf/vmlinux"},
+	{OPT_END},
+};
+
+static const struct opts_example record_examples[] = {
+	{"sudo bpfprof -d 30", "30 seconds of every CPU as a flame graph, bpfprof-TIME.svg"},
+	{"sudo bpfprof -p 1234 -o app.pb.gz -o app.svg 10",
+	 "ten seconds of one process, as pprof and as flame graph"},
+	{"sudo bpfprof -- make -j8", "a command and all that it starts"},
+	{"sudo bpfprof -f 5 | head", "folded stacks, in flamegraph.pl's format"},
+	{"sudo bpfprof -i 1m -o 'day-%t.pb.gz'", "a profile every minute until Ctrl-C"},
+	{NULL},
+};
+
+/* SECONDS: the first operand, where it reads as a time. A second number is refused rather than run
+ * as a program: record_opts_check(). */
+static bool take_operand(void *target, const char *arg)
+{
+	struct record_opts *opts = target;
+	uint64_t time_ns;
+
+	if (parse_duration_ns(arg, &time_ns))
+		return false;
+	if (!opts->args.operands.cnt)
+		opts->operand_ns = time_ns;
+	return true;
+}
+
+const struct opts_spec record_spec = {
+	.name = "record",
+	.usage = "[record] [OPTIONS] [SECONDS] [-- COMMAND ARG...]",
+	.summary = "Record where CPU time goes: flame graph, pprof or folded text",
+	.details = "COMMAND runs as the user who called sudo, and its exit status is bpfprof's.\n"
+		   "The first Ctrl-C finishes and writes; a second one stops at once.",
+	.options = record_options,
+	.examples = record_examples,
+	.take_operand = take_operand,
+};
+
+static int check_times(struct record_opts *opts, struct buf *why)
+{
+	if (opts->args.operands.cnt > 1) {
+		buf_printf(why, "unexpected argument '%s' (a program to run goes after '--')",
+			   opts->args.operands.items[1]);
+		return -EINVAL;
+	}
+	if (!opts->args.operands.cnt)
+		return 0;
+	if (opts->duration_ns) {
+		buf_printf(why, "the duration is given twice: -d and '%s'",
+			   opts->args.operands.items[0]);
+		return -EINVAL;
+	}
+	if (!opts->operand_ns) {
+		buf_printf(why, "SECONDS: '%s' must be more than 0", opts->args.operands.items[0]);
+		return -EINVAL;
+	}
+	opts->duration_ns = opts->operand_ns;
+	return 0;
+}
+
+/* One event, and one that this version can sample. Whether the machine has it is for
+ * capture_open() to say. */
+static int check_event(const struct record_opts *opts, struct buf *why)
+{
+	const char *event = opts->events.cnt ? opts->events.items[0] : "";
+
+	if (opts->events.cnt > 1 || strchr(event, ',')) {
+		buf_add_str(why, "option '-e': this version records one event at a time");
+		return -EINVAL;
+	}
+	if (strpbrk(event, ":/=")) {
+		buf_printf(why,
+			   "option '-e': '%s': this version records timers and PMU events by name "
+			   "only (cycles, cpu-clock, cache-misses, page-faults, ...)",
+			   event);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int check_rate(const struct record_opts *opts, struct buf *why)
+{
+	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+	_cleanup_free_ char *line = NULL;
+	uint64_t max_hz;
+
+	if (opts->freq_hz && opts->period) {
+		buf_add_str(why, "options '-F' and '-c' exclude each other: samples per second, or "
+				 "one every N events");
+		return -EINVAL;
+	}
+	if (!opts->freq_hz)
+		return 0;
+	line = fs_read_line(path);
+	if (!line || parse_u64(line, &max_hz) || opts->freq_hz <= max_hz)
+		return 0;
+	buf_printf(why,
+		   "option '-F': '%llu' is beyond what this kernel allows, %llu (raise it with: "
+		   "sysctl kernel.perf_event_max_sample_rate=%llu)",
+		   (unsigned long long)opts->freq_hz, (unsigned long long)max_hz,
+		   (unsigned long long)opts->freq_hz);
+	return -EINVAL;
+}
+
+static int check_stacks(const struct record_opts *opts, struct buf *why)
+{
+	static const char *const modes[] = {"auto", "fp", "dwarf", "lbr"};
+	const char *mode = opts->call_graph;
+	uint64_t stack_bytes;
+
+	if (opts->user_only && opts->kernel_only) {
+		buf_add_str(why, "options '-U' and '-K' exclude each other (both stacks are the "
+				 "default)");
+		return -EINVAL;
+	}
+	if (!mode || (!strncmp(mode, "dwarf,", 6) && !parse_bytes(mode + 6, &stack_bytes)))
+		return 0;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (!strcmp(mode, modes[i]))
+			return 0;
+	buf_printf(why, "option '--call-graph': '%s' is not one of auto, fp, dwarf[,BYTES], lbr",
+		   mode);
+	return -EINVAL;
+}
+
+static int check_files(const struct record_opts *opts, struct buf *why)
+{
+	if (opts->stats && !strcmp(opts->stats, "-")) {
+		buf_add_str(why, "option '--stats': '-' is not possible, name a file (or "
+				 "/dev/stderr)");
+		return -EINVAL;
+	}
+	for (size_t i = 0; opts->stats && i < opts->outputs.cnt; i++) {
+		if (strcmp(opts->stats, opts->outputs.items[i]))
+			continue;
+		buf_printf(why, "option '--stats': '%s' is an output already", opts->stats);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int record_opts_check(struct record_opts *opts, struct buf *why)
+{
+	int err = check_times(opts, why);
+
+	err = err ? err : check_event(opts, why);
+	err = err ? err : check_rate(opts, why);
+	err = err ? err : check_stacks(opts, why);
+	return err ? err : check_files(opts, why);
+}
+
+bool record_opts_parse(struct record_opts *opts, int argc, char **argv, int *status_out)
+{
+	_cleanup_(buf_deinit) struct buf why;
+
+	*opts = (struct record_opts){0};
+	buf_init(&why, BUF_NO_MAX);
+	if (!cli_begin(&record_spec, argc, argv, opts, &opts->args, status_out))
+		return false;
+	if (record_opts_check(opts, &why)) {
+		log_error("%s (see bpfprof record --help)", buf_cstr(&why));
+		*status_out = CLI_USAGE;
+		return false;
+	}
+	if (opts->call_graph && strcmp(opts->call_graph, "auto") && strcmp(opts->call_graph, "fp"))
+		log_info("--call-graph %s is not needed: stacks are whole without it",
+			 opts->call_graph);
+	return true;
+}
+
+void record_opts_deinit(struct record_opts *opts)
+{
+	for (size_t i = 0; i < opts->cgroup_paths.cnt; i++)
+		free((char *)opts->cgroup_paths.items[i]);
+	free(opts->cgroup_paths.items);
+	opts_deinit(&record_spec, opts, &opts->args);
+}
+
+struct capture_opts record_capture_opts(const struct record_opts *opts)
+{
+	return (struct capture_opts){
+		.event = opts->events.cnt ? opts->events.items[0] : NULL,
+		.freq_hz = opts->freq_hz ? opts->freq_hz : RECORD_FREQ_DEFAULT_HZ,
+		.period = opts->period,
+		.cpus = opts->cpus.cnt ? &opts->cpus : NULL,
+		.tgids = &opts->tgids,
+		.tids = &opts->tids,
+		.uids = &opts->uids,
+		.comms = opts->comms.items,
+		.cgroups = opts->cgroup_paths.items,
+		.no_inherit = opts->no_inherit,
+		.include_idle = opts->include_idle,
+		.no_kernel_stacks = opts->user_only,
+		.no_user_stacks = opts->kernel_only,
+		.by = opts->by.bits,
+		.max_depth = (uint32_t)opts->max_depth,
+		.max_kernel_bytes = opts->max_memory_bytes,
+		.btf_path = opts->btf,
+		.follow_command = opts->args.command && !opts->all_cpus,
+	};
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the person at the terminal reads when a recording is done. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "cli/func_table.h"
+#include "cli/record.h"
+
+enum { SUMMARY_FUNCTIONS = 10 };
+
+/* Time says more than a count of samples: the first value in nanoseconds, if there is one. */
+static uint32_t summary_value(const struct profile *prof)
+{
+	for (uint32_t i = 0; i < prof->value_type_cnt; i++)
+		if (!strcmp(profile_str(prof, prof->value_types[i].unit), "nanoseconds"))
+			return i;
+	return prof->default_value;
+}
+
+static void print_functions(const struct profile *prof)
+{
+	uint32_t value = summary_value(prof);
+	_cleanup_(buf_deinit) struct buf out;
+	struct func_table table;
+
+	buf_init(&out, BUF_NO_MAX);
+	if (!prof->sample_cnt || value >= prof->value_type_cnt)
+		return;
+	/* Short of memory, the files matter and this does not. */
+	if (!func_table_init(&table, prof, value) &&
+	    !func_table_print(&table, FUNC_BY_SELF, SUMMARY_FUNCTIONS,
+			      profile_str(prof, prof->value_types[value].unit), &out))
+		fs_write_all(STDERR_FILENO, out.data, out.len);
+	func_table_deinit(&table);
+}
+
+static uint64_t recorded_samples(const struct ledger *ledger)
+{
+	uint64_t cnt = 0;
+
+	for (uint32_t i = 0; i < ledger->event_cnt; i++)
+		cnt += ledger->events[i].sum.recorded;
+	return cnt;
+}
+
+void record_explain_empty(const struct ledger *ledger, struct buf *out)
+{
+	const struct ledger_event *event = ledger->event_cnt ? &ledger->events[0] : NULL;
+
+	buf_add_str(out, "nothing was sampled: ");
+	if (!event || (!event->sum.ticks && !event->sum.ran))
+		buf_printf(out, "%s did not happen in %.2f s (idle, or too short a time)",
+			   event ? event->name : "the event", ledger->duration_s);
+	else if (event->sum.filtered)
+		buf_printf(out,
+			   "%llu samples of %s were taken, all of the idle task or outside the "
+			   "target",
+			   (unsigned long long)event->sum.filtered, event->name);
+	else if (ledger_reasons_sum(&event->sum.lost))
+		buf_printf(out, "all %llu samples of %s were lost",
+			   (unsigned long long)event->sum.ran, event->name);
+	else
+		buf_printf(out, "of %llu ticks of %s none reached the program",
+			   (unsigned long long)event->sum.ticks, event->name);
+}
+
+void record_summary(const struct recording *rec, const struct profile *prof,
+		    const struct ledger *ledger)
+{
+	_cleanup_(buf_deinit) struct buf line;
+
+	buf_init(&line, BUF_NO_MAX);
+	if (log_get_level() < LOG_NORMAL)
+		return;
+	print_functions(prof);
+	log_info("%llu samples of %s in %.2f s%s", (unsigned long long)recorded_samples(ledger),
+		 buf_cstr(&rec->rate), ledger->duration_s,
+		 rec->is_fallback && rec->naming.window == 1 ? " (there is no PMU for cycles here)"
+							     : "");
+	ledger_format_line(ledger, &line);
+	log_info("%s", buf_cstr(&line));
+	if (rec->outputs.written.len)
+		log_info("wrote %s", buf_cstr(&rec->outputs.written));
+}

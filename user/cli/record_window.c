@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what was sampled to files: one window of a recording. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/own_memory.h"
+#include "cli/func_table.h"
+#include "cli/record.h"
+#include "symbol/symbolizer.h"
+
+/* What capture_window() hands out. */
+struct window {
+	struct profile *prof;
+	struct ledger *ledger;
+};
+
+static void window_deinit(struct window *window)
+{
+	if (window->prof)
+		profile_deinit(window->prof);
+	if (window->ledger)
+		ledger_deinit(window->ledger);
+	free(window->prof);
+	free(window->ledger);
+}
+
+static int symbolize(struct recording *rec, const struct window *window)
+{
+	const struct symbolizer_opts opts = {.no_symbols = rec->opts->no_symbols};
+	uint64_t cpu_ns = clock_process_cpu_ns();
+	struct module *const *modules;
+	size_t module_cnt;
+	int err;
+
+	modules = capture_modules(rec->capture, &module_cnt);
+	err = symbolizer_run(window->prof, modules, module_cnt, &opts, &window->ledger->frames);
+	window->ledger->cost.symbolize_cpu_ns += clock_process_cpu_ns() - cpu_ns;
+	return err;
+}
+
+/* Names on file systems without O_TMPFILE that a second Ctrl-C has to remove. */
+static int doom_temporaries(struct recording *rec)
+{
+	int err = 0;
+
+	stopper_spare(&rec->stopper);
+	for (size_t i = 0; i < rec->outputs.file_cnt && !err; i++)
+		if (rec->outputs.files[i].file.tmp_path)
+			err = stopper_doom(&rec->stopper, rec->outputs.files[i].file.tmp_path);
+	if (!err && rec->stats.tmp_path)
+		err = stopper_doom(&rec->stopper, rec->stats.tmp_path);
+	return err;
+}
+
+/* The line under the graph: the ledger, or why there is nothing to draw. */
+static void add_ledger_line(const struct window *window, struct buf *out)
+{
+	if (!window->prof->sample_cnt) {
+		record_explain_empty(window->ledger, out);
+		buf_add_str(out, "; ");
+	}
+	ledger_format_line(window->ledger, out);
+}
+
+static int write_outputs(struct recording *rec, const struct window *window, uint32_t value)
+{
+	_cleanup_(buf_deinit) struct buf subtitle, ledger_line;
+	struct encoder_opts opts = {
+		.value = value,
+		.by = rec->opts->by.text,
+		.annotate = rec->opts->annotate,
+		.title = rec->opts->title ? rec->opts->title : buf_cstr(&rec->title),
+	};
+
+	buf_init(&subtitle, BUF_NO_MAX);
+	buf_init(&ledger_line, BUF_NO_MAX);
+	record_subtitle(window->prof, window->ledger, buf_cstr(&rec->rate), &subtitle);
+	add_ledger_line(window, &ledger_line);
+	opts.subtitle = buf_cstr(&subtitle);
+	opts.ledger_line = buf_cstr(&ledger_line);
+	return output_set_write(&rec->outputs, window->prof, &opts);
+}
+
+/* The value that one-value formats get. A wrong --value shows only now: the recording is worth more
+ * than the mistake, so that it is written with the default value and the failure is remembered. */
+static uint32_t pick_value(struct recording *rec, const struct profile *prof)
+{
+	const char *name = rec->opts->value;
+	uint32_t value = profile_pick_value(prof, name);
+
+	if (value != PROFILE_NONE || !name)
+		return value;
+	rec->has_failed = true;
+	return prof->default_value;
+}
+
+/* Capture looks at our memory while it drains; names and encodings come after that. */
+static void note_memory(struct recording *rec)
+{
+	uint64_t rss_bytes = own_rss_anon_bytes();
+
+	if (rss_bytes > rec->rss_peak_bytes)
+		rec->rss_peak_bytes = rss_bytes;
+}
+
+static int finish_files(struct recording *rec, const struct window *window, uint64_t end_ns)
+{
+	uint32_t value = pick_value(rec, window->prof);
+	int err;
+
+	if (output_set_resolve(&rec->outputs, &rec->naming, window->prof,
+			       rec->opts->value ? value : PROFILE_NONE))
+		rec->has_failed = true;
+	err = doom_temporaries(rec);
+	if (!err)
+		err = symbolize(rec, window);
+	if (!err)
+		err = profile_set_ledger(window->prof, window->ledger);
+	if (err)
+		return err;
+	if (write_outputs(rec, window, value))
+		rec->has_failed = true;
+	window->ledger->cost.finish_ns = clock_monotonic_ns() - end_ns;
+	note_memory(rec);
+	return 0;
+}
+
+int record_window(struct recording *rec, uint64_t end_ns)
+{
+	_cleanup_(window_deinit) struct window window = {0};
+	int err = capture_window(rec->capture, &window.prof, &window.ledger);
+	uint64_t cpu_ns = clock_process_cpu_ns();
+
+	if (!err)
+		err = finish_files(rec, &window, end_ns);
+	if (!err) {
+		rec->has_samples |= window.prof->sample_cnt > 0;
+		record_summary(rec, window.prof, window.ledger);
+		err = ledger_merge(&rec->totals, window.ledger);
+	}
+	rec->finish_cpu_ns += clock_process_cpu_ns() - cpu_ns;
+	if (err)
+		log_error("window %llu of the recording: %s",
+			  (unsigned long long)rec->naming.window, strerror(-err));
+	return err;
+}
+
+int record_stats(struct recording *rec)
+{
+	struct ledger_cost *cost = &rec->totals.cost;
+	_cleanup_(buf_deinit) struct buf json;
+	int err;
+
+	buf_init(&json, BUF_NO_MAX);
+	if (!rec->stats.path)
+		return 0;
+	/* The windows' costs are readings of one meter: the last one counts, not their sum.
+	 * Capture's share of our CPU time is what symbolizing and encoding have not used. */
+	capture_cost(rec->capture, cost);
+	cost->capture_cpu_ns -= rec->finish_cpu_ns;
+	if (cost->rss_anon_peak_bytes < rec->rss_peak_bytes)
+		cost->rss_anon_peak_bytes = rec->rss_peak_bytes;
+	ledger_to_json(&rec->totals, &json);
+	buf_add_char(&json, '\n');
+	err = json.err ? json.err : fs_output_commit(&rec->stats, json.data, json.len);
+	if (err)
+		output_log_error(rec->opts->stats, err);
+	return err;
+}

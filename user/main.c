@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* bpfprof: the table of commands. What a command does is in user/cli/cmd_*.c. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "cli/cli.h"
+
+/* The first one is what `bpfprof OPTIONS` means. */
+static const struct cli_command commands[] = {
+	{&record_spec, cmd_record},
+	{&report_spec, cmd_report},
+	{&convert_spec, cmd_convert},
+	{&doctor_spec, cmd_doctor},
+	{NULL},
+};
+
+static const struct cli_command *find_command(const char *name)
+{
+	for (const struct cli_command *cmd = commands; cmd->spec; cmd++)
+		if (!strcmp(cmd->spec->name, name))
+			return cmd;
+	return NULL;
+}
+
+/*
+ * The default command runs a COMMAND only after "--" or options: a bare first word is more often a
+ * mistyped command of ours than a program to profile.
+ */
+static int unknown_command(const char *name)
+{
+	const struct cli_command *best = NULL;
+	uint32_t best_distance = 3;
+
+	for (const struct cli_command *cmd = commands; cmd->spec; cmd++) {
+		uint32_t distance = opts_edit_distance(name, cmd->spec->name);
+
+		if (distance < best_distance) {
+			best_distance = distance;
+			best = cmd;
+		}
+	}
+	if (best)
+		log_error("unknown command '%s' (did you mean '%s'? see bpfprof help)", name,
+			  best->spec->name);
+	else
+		log_error("unknown command '%s' (see bpfprof help; to profile a program: "
+			  "bpfprof -- %s)",
+			  name, name);
+	return CLI_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *first = argc > 1 ? argv[1] : "";
+	const struct cli_command *cmd = find_command(first);
+	uint64_t seconds_ns;
+
+	if (cmd)
+		return cmd->run(argc - 2, argv + 2);
+	if (!strcmp(first, "help"))
+		return cli_help(commands, argc - 2, argv + 2);
+	if (!strcmp(first, "-h") || !strcmp(first, "--help"))
+		return cli_help(commands, 0, argv + 1);
+	if (*first && *first != '-' && parse_duration_ns(first, &seconds_ns))
+		return unknown_command(first);
+	return commands[0].run(argc - 1, argv + 1);
+}
