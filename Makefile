@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+# bpfprof: build, test, install. `make help` lists the targets.
+#
+# Everything that is built lands in build/ (or $(O)); nothing generated is in git. Variables:
+#   O=DIR  V=1 (show commands)  DEBUG=1  STATIC=1  WERROR=1  SAN=address,undefined  CC=clang
+#   CROSS=aarch64-linux-gnu-  SYSROOT=DIR  PREFIX=/usr/local  DESTDIR=
+# The list of packages is in tools/install-deps, and only there.
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+O        ?= build
+V        ?= 0
+DEBUG    ?= 0
+STATIC   ?= 0
+WERROR   ?= 0
+SAN      ?=
+CROSS    ?=
+SYSROOT  ?=
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+TIME     ?= 60
+CLANG    ?= clang
+BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /usr/bin/bpftool) bpftool)
+ifeq ($(origin CC),default)
+CC       := $(CROSS)gcc
+endif
+
+# A tool that is missing must not show here: $(O)/.deps-build says so, in one line.
+ARCH     := $(or $(shell $(CC) -dumpmachine 2>/dev/null | sed 's/-.*//'),$(shell uname -m))
+# Where <asm/types.h> is, which <linux/types.h> wants
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+BPF_ARCH := $(if $(filter aarch64 arm64,$(ARCH)),arm64,x86)
+VERSION  := $(or $(shell git -c safe.directory='$(CURDIR)' describe --always --dirty --tags 2>/dev/null),unknown)
+
+Q        := $(if $(filter 1,$(V)),,@)
+say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
+# Targets that build with other variables, or after installing packages, start over with this (the "+"
+# before it tells make that it is one of its own).
+SUBMAKE   = $(MAKE) $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+# --- Flags ---
+
+CFLAGS   ?= -O2 -g
+# include/ comes last: its limits.h, which abi.h finds beside itself, must not hide the system's.
+OUR_HEADERS := -iquote user -iquote $(O) -idirafter include
+ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wno-unused-parameter -Wno-missing-field-initializers \
+	-fno-omit-frame-pointer -D_GNU_SOURCE $(OUR_HEADERS) $(CFLAGS)
+ALL_LDFLAGS := $(LDFLAGS)
+LIBS     := -lbpf -lelf -llzma -lcjson -lxxhash -lz -lpthread -ldl -lm
+BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
+	-Wno-missing-field-initializers -Wno-unused-function -D__TARGET_ARCH_$(BPF_ARCH) \
+	-iquote include -iquote vmlinux -iquote bpf $(MULTIARCH:%=-idirafter $(SYSROOT)/usr/include/% -idirafter /usr/%/include)
+
+ifeq ($(WERROR),1)
+ALL_CFLAGS += -Werror
+BPF_CFLAGS += -Werror
+endif
+ifeq ($(DEBUG),1)
+ALL_CFLAGS += -O0 -DDEBUG
+endif
+ifneq ($(SAN),)
+ALL_CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all
+ALL_LDFLAGS += -fsanitize=$(SAN)
+endif
+ifneq ($(SYSROOT),)
+ALL_CFLAGS += --sysroot=$(SYSROOT)
+ALL_LDFLAGS += --sysroot=$(SYSROOT)
+endif
+ifeq ($(STATIC),1)
+# Debian packages no archive of cJSON: the tool builds one and prints its folder.
+ALL_LDFLAGS += -static -L"$$(tools/static-cjson $(CC))"
+LIBS     += -lzstd
+endif
+
+# --- What there is ---
+
+LIB_SRCS := $(sort $(wildcard user/*/*.c))
+LIB_OBJS := $(LIB_SRCS:%.c=$(O)/%.o)
+ASSETS   := $(sort $(wildcard user/encode/*.js user/encode/*.css))
+ASSET_HDRS := $(ASSETS:user/encode/%=$(O)/gen/%.h)
+UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(O)/tests/%)
+# The unwinder on live processes and core files; this machine's own architecture only
+BPFHOST_BINS := $(if $(filter x86_64,$(ARCH)),$(addprefix $(O)/tests/,singlestep snapshot))
+BPFHOST_CFLAGS := -iquote bpf -iquote vmlinux -fno-strict-aliasing -Wno-enum-compare -Wno-attributes \
+	-Wno-sign-compare
+FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(O)/tests/%)
+VERSIONED := $(patsubst %.c,$(O)/%.o,$(shell grep -ls BPFPROF_VERSION user/*.c user/*/*.c))
+
+.PHONY: all
+all: $(O)/bpfprof ## build build/bpfprof (the default)
+
+# --- Stamps: a file that changes with the text of a variable, so that what was built with other
+# flags, from other sources or at another commit is built again ---
+
+.PHONY: FORCE
+FORCE:
+
+define stamp
+ifneq ($$(file <$(1)),$$(strip $$($(2))))
+$(1): FORCE
+endif
+$(1):
+	@$$(shell mkdir -p $$(@D))$$(file >$$@,$$(strip $$($(2)))):
+endef
+CC_STAMP  = $(CC) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(LIBS)
+BPF_STAMP = $(CLANG) $(BPF_CFLAGS)
+$(eval $(call stamp,$(O)/.cc-flags,CC_STAMP))
+$(eval $(call stamp,$(O)/.bpf-flags,BPF_STAMP))
+$(eval $(call stamp,$(O)/.objects,LIB_OBJS))
+$(eval $(call stamp,$(O)/.version,VERSION))
+
+# One line instead of a wall of errors when a package is missing. The probe's own dependencies are
+# the headers and tools that it found, so it is asked again when one of them goes away.
+DEPS_STAMPS := $(O)/.deps-build $(O)/.deps-unit $(O)/.deps-fuzz
+$(DEPS_STAMPS): $(O)/.deps-%: tools/install-deps $(O)/.cc-flags $(O)/.bpf-flags
+	@CC='$(CC) $(filter -I% -nostdinc --sysroot=%,$(ALL_CFLAGS))' CLANG='$(CLANG)' BPFTOOL='$(BPFTOOL)' \
+		tools/install-deps --check --$* --stamp $@
+
+# --- The program ---
+
+$(O)/bpfprof: $(O)/user/main.o $(O)/libbpfprof.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+
+$(O)/libbpfprof.a: $(LIB_OBJS) $(O)/.objects
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(CROSS)ar rcs $@ $(LIB_OBJS)
+
+$(O)/%.o: %.c $(O)/.cc-flags | $(O)/.deps-build $(ASSET_HDRS)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(DEFINES) -MMD -MP -c -o $@ $<
+
+$(VERSIONED): $(O)/.version
+$(VERSIONED): DEFINES = -DBPFPROF_VERSION='"$(VERSION)"'
+
+# Order-only: which objects include the skeleton is known from their .d files once they were built.
+$(filter $(O)/user/capture/%,$(LIB_OBJS)): | $(O)/bpfprof.skel.h
+
+# An asset becomes a C array's initialiser: #include "gen/NAME.h" inside braces.
+$(O)/gen/%.h: user/encode/% tools/embed
+	$(call say,EMBED,$<)
+	$(Q)mkdir -p $(@D) && tools/embed $< > $@
+
+$(O)/bpfprof.bpf.o: bpf/bpfprof.bpf.c $(O)/.bpf-flags | $(O)/.deps-build
+	$(call say,BPF,$@)
+	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+
+$(O)/bpfprof.skel.h: $(O)/bpfprof.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name bpfprof > $@
+
+# --- Tests ---
+
+.PHONY: unit
+unit: $(UNIT_BINS) ## build the unit tests
+
+$(O)/tests/test_%: tests/unit/test_%.c $(O)/libbpfprof.a $(O)/.cc-flags | $(O)/.deps-unit
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -iquote tests/unit -iquote tests/bpfhost -iquote vmlinux \
+		-MMD -MP -MF $@.d -o $@ $(filter %.c %.o,$^) $(O)/libbpfprof.a -lcmocka $(ALL_LDFLAGS) $(LIBS)
+
+# The kernel side's unwinder as a part of tests, for either architecture on any machine.
+$(O)/tests/test_unwind_x86: $(O)/tests/bpfhost_x86.o
+$(O)/tests/test_unwind_arm64: $(O)/tests/bpfhost_arm64.o
+
+$(O)/tests/bpfhost_%.o: tests/bpfhost/bpfhost.c $(O)/.cc-flags
+	$(call say,CC,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) $(BPFHOST_CFLAGS) -D__TARGET_ARCH_$* -MMD -MP -MT $@ \
+		-MF $(@:.o=.d) -c -o $@ $<
+
+.PHONY: bpfhost
+bpfhost: $(BPFHOST_BINS) ## build the programs that compare the unwinder with others
+
+BPFHOST_PARTS := $(addprefix tests/bpfhost/,shadow.c space.c core_file.c libdw_chain.c)
+$(BPFHOST_BINS): $(O)/tests/%: tests/bpfhost/%.c $(BPFHOST_PARTS) $(O)/tests/bpfhost_x86.o \
+		$(wildcard tests/bpfhost/*.h) $(O)/libbpfprof.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -iquote tests/bpfhost -o $@ $(filter %.c %.o,$^) \
+		$(O)/libbpfprof.a -ldw $(ALL_LDFLAGS) $(LIBS)
+
+.PHONY: test
+test: ## every test; as root it installs what is missing first
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
+	+@$(SUBMAKE) all unit
+	+-@$(SUBMAKE) bpfhost
+	@BUILD=$(O) tests/run
+
+.PHONY: test-kernels
+test-kernels: ## the program on the whole range of kernels, in QEMU, arm64 included
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test --cross; fi
+	+@$(SUBMAKE) all
+	+@$(SUBMAKE) cross
+	@BUILD=$(O) tests/run --kernels
+
+.PHONY: test-live
+test-live: all ## real programs under load beside perf: complete stacks, cost per frame, the race test
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
+	@BUILD=$(O) tests/live/run
+	@BUILD=$(O) tests/live/speed.sh --check
+	@BUILD=$(O) tests/live/race.sh
+
+.PHONY: san
+san: ## the unit tests under AddressSanitizer and UBSan, in build/san
+	+@$(SUBMAKE) O=$(O)/san SAN=address,undefined unit
+	@BUILD=$(O)/san tests/run --unit
+
+.PHONY: fuzz fuzz-bins
+fuzz: ## run every fuzz target for TIME=60 seconds
+	+@$(SUBMAKE) O=$(O)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined fuzz-bins
+	@tools/fuzz $(O)/fuzz $(TIME)
+
+fuzz-bins: $(FUZZ_BINS)
+
+$(O)/tests/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libbpfprof.a $(O)/.cc-flags | $(O)/.deps-fuzz
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -iquote tests/fuzz -fsanitize=fuzzer -MMD -MP -MF $@.d \
+		-o $@ $< $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
+
+.PHONY: bench
+bench: all ## measure the program's own cost (tests/bench)
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
+	@BUILD=$(O) tests/bench/run
+
+# --- Source checks ---
+
+.PHONY: lint
+lint: $(ASSET_HDRS) ## formatting, function lengths, layers, headers, banned calls
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --lint; fi
+	@LINT_CFLAGS='$(filter-out -fsanitize=% -Werror,$(ALL_CFLAGS))' tools/lint
+
+.PHONY: format
+format: ## clang-format every C file
+	@tools/lint --list-c | xargs clang-format -i
+
+.PHONY: compile_commands.json
+compile_commands.json: ## for clangd and other tools
+	$(Q)tools/compile-commands '$(CC) $(ALL_CFLAGS)' $(LIB_SRCS) $(wildcard user/main.c) \
+		$(UNIT_SRCS) $(FUZZ_SRCS) > $@
+
+# --- Use and installation ---
+
+PROFILE ?= bpfprof-$(shell date -u +%Y%m%dT%H%M%SZ).svg
+
+.PHONY: deps
+deps: ## install the packages that the build needs (as root)
+	@tools/install-deps --build
+
+# Files made under sudo are given to the user who called it, so that a plain `make` works afterwards.
+.PHONY: profile
+profile: PROFILE := $(PROFILE)
+profile: ## as root: build, record every CPU for 10 s, name the flame graph
+	@[ "$$(id -u)" = 0 ] || { echo 'make profile: recording needs root: sudo make profile' >&2; exit 1; }
+	@tools/install-deps --build
+	+@$(SUBMAKE) all
+	@$(O)/bpfprof --all-cpus --duration 10 -o '$(PROFILE)'
+	@[ -z "$$SUDO_UID" ] || chown -R "$$SUDO_UID:$$SUDO_GID" '$(O)' '$(PROFILE)'
+	@echo 'flame graph: $(PROFILE)'
+
+MAN_DIR  = $(DESTDIR)$(PREFIX)/share/man/man1
+COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+
+$(O)/bpfprof.1: $(O)/bpfprof
+	$(Q)$< help --man > $@
+
+$(O)/bpfprof.bash: $(O)/bpfprof
+	$(Q)$< help --completion bash > $@
+
+.PHONY: install
+install: $(O)/bpfprof $(O)/bpfprof.1 $(O)/bpfprof.bash ## into PREFIX=/usr/local, under DESTDIR
+	$(Q)install -D -m 755 $(O)/bpfprof '$(DESTDIR)$(PREFIX)/bin/bpfprof'
+	$(Q)install -D -m 644 $(O)/bpfprof.1 '$(MAN_DIR)/bpfprof.1'
+	$(Q)install -D -m 644 $(O)/bpfprof.bash '$(COMPLETION_DIR)/bpfprof'
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	$(Q)rm -f '$(DESTDIR)$(PREFIX)/bin/bpfprof' '$(MAN_DIR)/bpfprof.1' '$(COMPLETION_DIR)/bpfprof'
+
+.PHONY: cross
+cross: ## build for arm64 into build/aarch64; SYSROOT= by default from Debian's packages
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --cross; fi
+	+@sysroot='$(SYSROOT)' && sysroot=$${sysroot:-$$(tools/arm64-sysroot)} && \
+		$(SUBMAKE) O=$(O)/aarch64 CC=$(or $(CROSS),aarch64-linux-gnu-)gcc \
+		CROSS=$(or $(CROSS),aarch64-linux-gnu-) SYSROOT="$$sysroot" all
+
+.PHONY: clean
+clean: ## remove build/
+	$(Q)rm -rf $(O)
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z][a-z_.-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | sort | expand -t 24
+
+-include $(LIB_OBJS:.o=.d) $(O)/user/main.d $(O)/bpfprof.bpf.d $(UNIT_BINS:=.d) $(FUZZ_BINS:=.d) \
+	$(wildcard $(O)/tests/bpfhost_*.d)
+-include $(DEPS_STAMPS:=.d)
