@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzz target: /proc/kallsyms as text. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "proc/kallsyms.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	struct kallsyms *syms = kallsyms_parse((const char *)data, len);
+	uint64_t ip = 0;
+
+	if (!syms)
+		return 0;
+	if (kallsyms_is_restricted(syms) && kallsyms_cnt(syms))
+		abort();
+	for (int i = 0; i < 64; i++) {
+		const char *name = kallsyms_find(syms, ip);
+
+		if (name && (!*name || strlen(name) > len))
+			abort();
+		ip = ip * 16 + (i < (int)len ? data[i] : 0xf);
+	}
+	kallsyms_free(syms);
+	return 0;
+}
