@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced by the tests that really record. Cases, recordings, loads, and what may be said of numbers that were sampled.
+#
+# A sampled share is never exact. It is held against its expectation with four standard deviations of a binomial
+# variable (one false alarm in 16,000), which more samples make narrower; counts are held to the unit.
+
+# shellcheck disable=SC2034 # for the test
+top=$PWD
+BUILD=$(realpath -m "${BUILD:-build}")
+export BUILD
+TMPDIR=${TMPDIR:-$(mktemp -d)} # only tests/run gives and removes one
+bpfprof=$BUILD/bpfprof
+workloads=$top/tests/workloads
+helpers=$BUILD/tests/bench
+said=$TMPDIR/said
+status=0
+loads=()
+
+: >"$said"
+mkdir -p "$TMPDIR/bin" "$TMPDIR/out"
+# Whoever a recorded command runs as has to get at the programs.
+chmod 755 "$TMPDIR" "$TMPDIR/bin"
+PATH=$TMPDIR/bin:$PATH
+unset SUDO_UID SUDO_GID SUDO_USER
+trap 'stop_loads' EXIT
+trap 'exit 143' TERM INT
+
+# verdict STATUS NAME: one case. A failure shows what is in $said.
+verdict()
+{
+	if [ "$1" = 0 ]; then
+		echo "ok - $2"
+	else
+		echo "not ok - $2"
+		status=1
+	fi
+	sed 's/^#* */#   /' "$said" | tail -n 25 | cut -c -300
+	: >"$said"
+}
+
+# check NAME COMMAND...: the command succeeds.
+check()
+{
+	local name=$1
+	shift
+	"$@" >>"$said" 2>&1
+	verdict $? "$name"
+}
+
+skip()
+{
+	echo "skip - $1: $2"
+}
+
+# --- Programs to record ---
+
+# compile NAME SOURCE FLAG...: into $TMPDIR/bin, with frame pointers.
+compile()
+{
+	local name=$1 source=$workloads/$2 compiler=gcc
+	shift 2
+	case $source in
+	*.cpp) compiler=g++ ;;
+	esac
+	if ! $compiler -O2 -g -D_GNU_SOURCE -fno-omit-frame-pointer "$@" -o "$TMPDIR/bin/$name" "$source" -lpthread \
+		>>"$said" 2>&1; then
+		verdict 1 "$name compiles"
+		exit 1
+	fi
+}
+
+build_helpers()
+{
+	if ! "$top/tests/bench/build" >>"$said" 2>&1; then
+		verdict 1 "the helpers of tests/bench compile"
+		exit 1
+	fi
+}
+
+# load COMMAND...: run it beside the test, until stop_loads at the latest; its pid is in $load.
+load()
+{
+	"$@" >/dev/null 2>&1 &
+	load=$!
+	loads+=("$load")
+}
+
+stop_loads()
+{
+	local pid
+	for pid in "${loads[@]}"; do
+		kill "$pid" 2>/dev/null
+	done
+	for pid in "${loads[@]}"; do
+		wait "$pid" 2>/dev/null
+	done
+	loads=()
+}
+
+# Two programs per online CPU that never sleep, pinned, so that no CPU is ever idle. `split` must be there.
+keep_cpus_busy()
+{
+	local cpu
+	for cpu in $(online_cpus); do
+		load taskset -c "$cpu" split "$1"
+		load taskset -c "$cpu" split "$1"
+	done
+	sleep 0.3
+}
+
+online_cpus()
+{
+	local range first last
+	for range in $(tr , ' ' </sys/devices/system/cpu/online); do
+		first=${range%-*} last=${range#*-}
+		seq "$first" "$last"
+	done
+}
+
+# --- Recordings ---
+
+# record NAME ARG...: bpfprof with these arguments; out/NAME.folded (kernel frames marked), out/NAME.json. Its status.
+record()
+{
+	local name=$TMPDIR/out/$1 code
+	shift
+	rm -f "$name.folded" "$name.json"
+	"$bpfprof" -q -o "$name.folded" --annotate --stats "$name.json" "$@" 2>>"$said" </dev/null
+	code=$?
+	echo "bpfprof $* -> $code" >>"$said"
+	return $code
+}
+
+# recorded NAME CASE ARG...: as record, and a case: exit status 0, books that balance.
+recorded()
+{
+	local name=$1 case=$2
+	shift 2
+	record "$name" "$@" && balanced "$name" >>"$said" 2>&1
+	verdict $? "$case: exit status 0, and the books balance"
+}
+
+# balanced NAME [AT_LEAST]: the equations hold, nothing is lost, and the folded file holds each recorded sample.
+balanced()
+{
+	"$helpers/check_stats" "$TMPDIR/out/$1.json" "${2:-1}" || return 1
+	[ "$(field "$1" events.0.recorded)" = "$(samples . "$1")" ] && return
+	echo "recorded $(field "$1" events.0.recorded), but in the folded file $(samples . "$1")"
+	return 1
+}
+
+# field NAME PATH: a value of out/NAME.json: events.0.per_cpu.1.ran
+field()
+{
+	python3 - "$TMPDIR/out/$1.json" "$2" <<-'END'
+		import json, sys
+		value = json.load(open(sys.argv[1]))
+		for key in sys.argv[2].split("."):
+		    value = value[int(key)] if isinstance(value, list) else value[key]
+		print(value)
+	END
+}
+
+# samples REGEX NAME: how many samples of out/NAME.folded have a stack that matches.
+samples()
+{
+	REGEX=$1 awk '$0 ~ ENVIRON["REGEX"] { sum += $NF } END { print sum + 0 }' "$TMPDIR/out/$2.folded"
+}
+
+hottest()
+{
+	awk '{ print $NF, $0 }' "$TMPDIR/out/$1.folded" | sort -rn | head -n 10
+}
+
+# has REGEX NAME AT_LEAST: that many samples match.
+has()
+{
+	local found
+	found=$(samples "$1" "$2")
+	echo "$found samples match '$1', wanted at least $3"
+	[ "$found" -ge "$3" ] && return
+	hottest "$2"
+	return 1
+}
+
+# has_no REGEX NAME: no sample matches, and there are samples that could.
+has_no()
+{
+	local found
+	found=$(samples "$1" "$2")
+	[ "$found" = 0 ] && [ "$(samples . "$2")" -gt 0 ] && return
+	echo "$found of $(samples . "$2") samples match '$1'"
+	REGEX=$1 awk '$0 ~ ENVIRON["REGEX"]' "$TMPDIR/out/$2.folded" | head -n 10
+	return 1
+}
+
+# Process or thread names that have samples.
+names_in()
+{
+	sed 's/[; ].*//' "$TMPDIR/out/$1.folded" | sort -u
+}
+
+# only NAME REGEX: every name matches it.
+only()
+{
+	local others
+	others=$(names_in "$1" | grep -vxE "$2")
+	[ -z "$others" ] && [ -n "$(names_in "$1")" ] && return
+	echo "names in the profile that do not belong there: ${others:-(no sample at all)}"
+	return 1
+}
+
+# --- What was sampled, and what is true ---
+
+# near K N SHARE: are K of N samples what a share of SHARE would give?
+near()
+{
+	awk -v k="$1" -v n="$2" -v p="$3" 'BEGIN {
+		sigma = n ? sqrt(p * (1 - p) / n) : 0
+		printf "%d of %d: %.4f, expected %.4f +- %.4f\n", k, n, n ? k / n : 0, p, 4 * sigma
+		exit !(n && k / n >= p - 4 * sigma && k / n <= p + 4 * sigma)
+	}'
+}
+
+# agree K1 N1 K2 N2: could both be samples of the same share?
+agree()
+{
+	awk -v k1="$1" -v n1="$2" -v k2="$3" -v n2="$4" 'BEGIN {
+		if (!n1 || !n2) { print "nothing was sampled"; exit 1 }
+		p = (k1 + k2) / (n1 + n2)
+		sigma = sqrt(p * (1 - p) * (1 / n1 + 1 / n2))
+		printf "%d of %d: %.4f; %d of %d: %.4f; may differ by %.4f\n", k1, n1, k1 / n1, k2, n2, k2 / n2, 4 * sigma
+		distance = k1 / n1 - k2 / n2
+		exit !(distance <= 4 * sigma && -distance <= 4 * sigma)
+	}'
+}
+
+# retried TIMES NAME COMMAND...: a case that holds as soon as one of the tries succeeds. Only for what another
+# program's doing can spoil: a bpf() call just when one of two observers looks.
+retried()
+{
+	local times=$1 name=$2 try
+	shift 2
+	for try in $(seq "$times"); do
+		echo "try $try:" >>"$said"
+		"$@" >>"$said" 2>&1 && break
+	done
+	verdict $? "$name"
+}
+
+# is EXPRESSION: arithmetic that awk can do; it is shown.
+is()
+{
+	tr -d '\n\t' <<<"$1"
+	echo
+	awk "BEGIN { exit !($1) }"
+}
+
+# --- Counting beside a recording ---
+
+# count_within SECONDS [HZ]: half a second from now count_only starts, and ends half a second before a recording
+# that starts now and lasts that long. stop_loads waits for it.
+count_within()
+{
+	rm -f "$TMPDIR/counted"
+	(sleep 0.5; exec "$helpers/count_only" "$helpers/count_only.bpf.o" "${2:-999}" $(($1 - 1))) \
+		>"$TMPDIR/counted" 2>>"$said" &
+	loads+=($!)
+}
+
+# counted COLUMN: of the row of all CPUs: ticks, ran, idle or kernel.
+counted()
+{
+	awk -v column="$1" '
+	BEGIN { at["ticks"] = 2; at["ran"] = 3; at["idle"] = 4; at["kernel"] = 5 }
+	$1 == "all" { print $at[column] }' "$TMPDIR/counted"
+}
+
+# --- Can this machine record at all? ---
+
+build_helpers
+if ! timeout 30 "$bpfprof" -q -d 200ms -I -f >/dev/null 2>"$said"; then
+	skip "recording" "$(tail -n 1 "$said")"
+	exit 0
+fi
+: >"$said"

@@ -1,0 +1,213 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What bpfprof says and returns when it is used wrongly, and that it leaves no file behind then.
+set -u
+bpfprof=${BUILD:-$PWD/build}/bpfprof
+case $bpfprof in /*) ;; *) bpfprof=$PWD/$bpfprof ;; esac
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+status=0
+
+# verdict RESULT NAME: report one case; 0 is success
+verdict()
+{
+	if [ "$1" = 0 ]; then
+		echo "ok - $2"
+	else
+		echo "not ok - $2"
+		sed 's/^/# /' out err 2>/dev/null
+		status=1
+	fi
+}
+
+# fails CODE PATTERN ARG...: exit status CODE, nothing on stdout, one line on stderr that has PATTERN
+# (a fixed string), no file left
+fails()
+{
+	code=$1 pattern=$2
+	shift 2
+	(mkdir run && cd run && timeout 20 "$bpfprof" "$@" >../out 2>../err </dev/null)
+	got=$?
+	left=$(ls -A run)
+	rm -rf run
+	[ "$got" = "$code" ] && [ ! -s out ] && [ -z "$left" ] && [ "$(wc -l <err)" = 1 ] &&
+		grep -q '^bpfprof: ' err && grep -qF -- "$pattern" err
+	verdict $? "bpfprof $* -> $code, '$pattern'"
+}
+
+# answers PATTERN ARG...: exit status 0, PATTERN on stdout, nothing on stderr
+answers()
+{
+	pattern=$1
+	shift
+	timeout 20 "$bpfprof" "$@" >out 2>err </dev/null && [ ! -s err ] &&
+		grep -qF -- "$pattern" out
+	verdict $? "bpfprof $* answers '$pattern'"
+}
+
+# --- Help ---
+for command in record report convert doctor; do
+	answers "Usage: bpfprof" $command --help
+	answers "Usage: bpfprof" $command -h
+	answers "Usage: bpfprof" help $command
+	answers "bpfprof " $command -V
+done
+answers "Commands" --help
+answers "Commands" -h
+answers "Exit status" help
+answers "bpfprof " --version
+answers "Usage: bpfprof [record]" -F 99 --help
+answers ".TH BPFPROF 1" help --man
+answers "complete -o filenames -F _bpfprof bpfprof" help --completion bash
+"$bpfprof" help --completion bash | bash -n 2>err
+verdict $? "the completion is a valid script"
+
+# --- Options ---
+fails 2 "unknown option '--foo' (see bpfprof record --help)" --foo
+fails 2 "unknown option '--foo' (see bpfprof record --help)" record --foo
+fails 2 "unknown option '--outptu' (did you mean '--output'?" --outptu x.svg
+fails 2 "unknown option '--dur' (did you mean '--duration'?" --dur 3
+fails 2 "unknown option '--off-cpu'" --off-cpu
+fails 2 "unknown option '-Z'" -aZ
+fails 2 "unknown command 'reprot' (did you mean 'report'?" reprot x.pb.gz
+fails 2 "unknown command 'gcc'" gcc x.c
+fails 2 "unknown command 'nope'" help nope
+fails 2 "option '-o' needs a value (FILE)" -o --force
+fails 2 "option '-d': 'soon' is not a time" -d soon
+fails 2 "option '-F': '0' must be more than 0" -F 0
+fails 2 "option '-F': '-3' is not a number" -F -3
+fails 2 "option '--freq': '99Hz' is not a number" --freq=99Hz
+fails 2 "sysctl kernel.perf_event_max_sample_rate=4000000000" -F 4000000000
+fails 2 "option '-c': '0' must be more than 0" -c 0
+fails 2 "exclude each other" -F 99 -c 1000
+fails 2 "exclude each other" -U -K
+fails 2 "the duration is given twice" -d 3 5
+fails 2 "unexpected argument '7'" record 5 7
+fails 2 "SECONDS: '0' must be more than 0" 0
+fails 2 "no COMMAND after '--'" -d 3 --
+fails 2 "option '--by': 'colour' is not one of comm, process" --by comm,colour
+fails 2 "option '--call-graph': 'magic'" --call-graph magic
+fails 2 "'kprobe:do_sys_open': this version records timers and PMU events" -e kprobe:do_sys_open
+fails 2 "'sched:sched_switch': this version records timers" -e sched:sched_switch
+fails 2 "'cpu/event=0x3c/': this version records timers" -e cpu/event=0x3c/
+fails 2 "one event at a time" -e cycles,instructions
+fails 2 "one event at a time" -e cycles -e instructions
+
+# --- Outputs: refused before anything is recorded ---
+fails 2 "output 'x.foo': unknown extension (known: " -o x.foo
+fails 2 "unknown extension" -o svg
+fails 2 "standard output can be named only once" -f -o -
+fails 2 "standard output can be named only once" -o - -o -
+fails 2 "output 'a.svg' is named twice" -o a.svg -o a.svg
+fails 2 "hold every value" -o 'a-%v.pb.gz'
+fails 2 "option '--stats': '-' is not possible" --stats -
+fails 1 "output 'nowhere/x.svg': no such folder" -d 1 -o nowhere/x.svg
+fails 1 "output 'nowhere/x-%v.svg': no such folder" -d 1 -o 'nowhere/x-%v.svg'
+fails 1 "output 'nowhere/s.json': no such folder" -d 1 -o x.svg --stats nowhere/s.json
+fails 125 "output 'nowhere/x.svg': no such folder" -o nowhere/x.svg -- true
+echo precious >taken.svg
+fails 1 "exists already (--force replaces it)" -d 1 -o "$dir/taken.svg"
+fails 1 "exists already (--force replaces it)" -d 1 -o x.svg --stats "$dir/taken.svg"
+[ "$(cat taken.svg)" = precious ]
+verdict $? "a refused output is untouched"
+mkdir folder.svg
+fails 1 "is a folder" -d 1 -o "$dir/folder.svg"
+
+# --- Targets ---
+fails 1 "no process with pid 999999999 (-p)" -p 999999999
+fails 1 "no process with pid 999999999 (-p)" -p $$,999999999 -o nowhere/x.svg
+fails 1 "no thread with tid 999999999 (-t)" -t 999999999
+fails 2 "option '-p': 'nginx' is not a list of numbers" -p nginx
+fails 1 "CPU 4095 is not online (-C" -C 0,4095
+fails 1 "no control group 'no-such-group' (-G" -G no-such-group
+fails 1 "no container 'abcdef0123456789'" --container abcdef0123456789
+fails 1 "hexadecimal digits" --container web
+fails 1 "kernel types '/nonexistent' (--btf): No such file" --btf /nonexistent
+fails 125 "no process with pid 999999999 (-p)" -p 999999999 -- true
+
+# --- report and convert ---
+fails 2 "no FILE to report" report
+fails 2 "no FILE to convert" convert -o x.svg
+fails 2 "no output named (-o OUT)" convert x.pb.gz
+fails 1 "input 'nowhere.pb.gz': No such file or directory" report nowhere.pb.gz
+fails 1 "input '/tmp': Is a directory" report /tmp
+head -c 4096 /dev/urandom >noise.pb.gz
+printf '\037\213\010\0\0\0\0\0\0\0garbage' >cut.pb.gz
+printf 'main;work 3\nmain;idle 1\nmain;work;main;work 2\n' >good.folded
+for file in noise cut; do
+	fails 1 "input '$dir/$file.pb.gz': " report "$dir/$file.pb.gz"
+	fails 1 "input '$dir/$file.pb.gz': " convert "$dir/$file.pb.gz" -o x.svg
+	fails 1 "input '$dir/$file.pb.gz': " convert "$dir/good.folded" "$dir/$file.pb.gz" -o x.svg
+done
+fails 1 "no value 'bytes' (--value); there are: samples" report --value bytes "$dir/good.folded"
+fails 1 "no value 'bytes' (--value); there are: samples" convert --value bytes "$dir/good.folded" -o x.svg
+fails 1 "no function 'nothing' in the profile (--callers)" report --callers nothing "$dir/good.folded"
+fails 2 "option '--sort': 'size' is not one of self, total, name" report --sort size "$dir/good.folded"
+fails 2 "option '--percent-limit': '101' is not a percentage" report --percent-limit 101 "$dir/good.folded"
+fails 2 "unexpected argument 'x'" doctor x
+
+# --- What works without recording ---
+answers " 83.33%          5    83.33%          5  work" report "$dir/good.folded"
+answers "100.00%  main" report --tree "$dir/good.folded"
+answers " 33.33%        work" report --tree "$dir/good.folded"
+answers " 33.33%          2  main" report --callers work "$dir/good.folded"
+answers "main;work;main;work 4" convert "$dir/good.folded" "$dir/good.folded" -o -
+"$bpfprof" convert good.folded -o good.pb.gz 2>err && "$bpfprof" convert good.pb.gz -o - >out 2>>err &&
+	[ "$(sort out)" = "$(sort good.folded)" ]
+verdict $? "folded -> pprof -> folded keeps every stack"
+cp good.folded before.folded
+"$bpfprof" convert good.folded -o good.folded 2>err
+[ $? = 1 ] && cmp -s good.folded before.folded
+verdict $? "convert does not overwrite its input"
+
+# --- With a COMMAND; these record, so they need the right to ---
+timeout 20 "$bpfprof" -q -d 200ms -f >/dev/null 2>&1
+if [ $? = 1 ]; then
+	echo "skip - COMMAND's exit status: recording does not work here"
+	exit $status
+fi
+for code in 0 1 7 255; do
+	"$bpfprof" -q -o "c$code.svg" -- sh -c "exit $code" >out 2>err
+	[ $? = $code ] && [ -s "c$code.svg" ]
+	verdict $? "COMMAND's exit status $code is ours, and the file is there"
+done
+"$bpfprof" -q -f -- sh -c 'kill -TERM $$' >/dev/null 2>err
+[ $? = 143 ]
+verdict $? "128 + N for a COMMAND that signal N ended"
+fails 127 "cannot run '/nonexistent/x': No such file" -o x.svg -- /nonexistent/x
+fails 127 "cannot run 'no-such-program': No such file" -- no-such-program
+fails 126 "cannot run '/tmp': Permission denied" -- /tmp
+
+# --- Signals ---
+# signalled NAME STATUS SIGNALS ARG...: SIGNALS are sent half a second apart, to bpfprof alone
+signalled()
+{
+	name=$1 code=$2 signals=$3
+	shift 3
+	mkdir -p signals
+	(cd signals && exec "$bpfprof" -q "$@") >out 2>err </dev/null &
+	pid=$!
+	sleep 1
+	for signal in $signals; do
+		kill -"$signal" $pid
+		sleep 0.5
+	done
+	wait $pid
+	got=$?
+	[ $got = "$code" ]
+	verdict $? "$name (status $got)"
+}
+busy='while :; do :; done'
+
+signalled "SIGINT finishes and writes; COMMAND gets it too" 130 INT -o a.svg -- sh -c "$busy"
+signalled "SIGTERM finishes and writes; COMMAND gets it too" 143 TERM -o b.svg -- sh -c "$busy"
+[ -s signals/a.svg ] && [ -s signals/b.svg ]
+verdict $? "both files are there"
+signalled "COMMAND may answer SIGINT its own way" 5 INT -o c.svg -- sh -c "trap 'exit 5' INT; $busy"
+signalled "a second SIGINT stops at once" 1 "INT INT" -o d.svg -- sh -c "trap '' INT; sleep 4"
+[ -s signals/d.svg ]
+verdict $? "what the first SIGINT wrote stays"
+[ -z "$(find signals -name '.*' -type f)" ]
+verdict $? "no temporary file is left"
+exit $status

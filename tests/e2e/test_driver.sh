@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The test driver counts what happened: a program that dies, hangs or says nothing has failed.
+set -u
+top=$PWD
+status=0
+cd "$TMPDIR" || exit 1
+mkdir -p tests/unit tests/e2e build/tests
+cp "$top/tests/run" tests/run
+
+result()
+{
+	if [ "$1" = 0 ]; then
+		echo "ok - $2"
+	else
+		echo "not ok - $2"
+		sed 's/^/# /' out
+		status=1
+	fi
+}
+
+# Make the e2e script test_$1.sh of the lines on stdin.
+script()
+{
+	{ echo '#!/bin/sh'; cat; } >"tests/e2e/test_$1.sh"
+	chmod +x "tests/e2e/test_$1.sh"
+}
+
+# expect NAME SUMMARY EXIT [ARG...]: what the driver's last line and status are, over all programs
+expect()
+{
+	name=$1 summary=$2 code=$3
+	shift 3
+	got=0
+	env -u CI ${ci:+CI=true} BUILD=build tests/run "$@" >out 2>&1 || got=$?
+	[ "$(tail -n 1 out)" = "$summary" ] && [ "$got" = "$code" ]
+	result $? "$name"
+	rm -f tests/e2e/*
+}
+
+ci=
+script pass <<'END'
+echo "ok - one"; echo "ok 2 - two"; echo "skip - three: no root"
+END
+expect "passes and skips are counted" "2 passed, 0 failed, 1 skipped" 0
+
+script mixed <<'END'
+echo "ok - one"; echo "not ok - two"; exit 1
+END
+expect "a failed case fails the run" "1 passed, 1 failed, 0 skipped" 1
+
+script dies <<'END'
+echo "ok - one"; kill -SEGV $$
+END
+expect "a program that dies has failed" "1 passed, 1 failed, 0 skipped" 1
+
+script plan <<'END'
+echo "1..3"; echo "ok 1 - one"; exit 0
+END
+expect "a program that reports fewer cases than planned has failed" "1 passed, 1 failed, 0 skipped" 1
+
+script silent </dev/null
+expect "a program that reports nothing has failed" "0 passed, 1 failed, 0 skipped" 1
+
+script hangs <<'END'
+# timeout: 1
+echo "ok - one"; sleep 30
+END
+expect "a program that hangs has failed" "1 passed, 1 failed, 0 skipped" 1
+
+touch tests/unit/test_gone.c
+expect "a unit test that was not built has failed" "0 passed, 1 failed, 0 skipped" 1 --unit
+rm tests/unit/test_gone.c
+
+script where <<'END'
+[ -d "$TMPDIR" ] && [ -d "$BUILD/tests" ] && [ -e tests/run ] && echo "ok - in its place"
+[ "$(cat)" = "" ] && echo "ok - empty standard input"
+END
+expect "BUILD, TMPDIR, folder and standard input are as promised" "2 passed, 0 failed, 0 skipped" 0
+
+ci=true
+script skips <<'END'
+echo "ok - one"; echo "skip - no kernel: none here"
+END
+expect "in CI a skip is a failure" "1 passed, 1 failed, 0 skipped" 1
+
+echo 'e2e/test_skips.sh | no kernel | images are fetched by hand' >tests/allowed-skips
+script skips <<'END'
+echo "ok - one"; echo "skip - no kernel: none here"
+END
+expect "in CI a listed skip is allowed" "1 passed, 0 failed, 1 skipped" 0
+
+echo 'e2e/test_skips.sh | no kernel | ' >tests/allowed-skips
+script skips <<'END'
+echo "ok - one"; echo "skip - no kernel: none here"
+END
+expect "in CI a skip listed without a reason is a failure" "1 passed, 1 failed, 0 skipped" 1
+exit $status

@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# timeout: 400
+# Inline chains of random addresses, compared with what llvm-symbolizer and eu-addr2line say of the
+# same file, for each way to write debugging information. Which differences are known to be none of
+# ours is said in dwarf_truth.py.
+set -u
+COUNT=10000
+EU_COUNT=500 # it takes milliseconds for each
+build=${BUILD:-build}
+tree=$PWD
+tmp=${TMPDIR:-/tmp}/dwarf.$$
+status=0
+mkdir -p "$tmp"
+trap 'rm -rf "$tmp"' EXIT
+
+result()
+{
+	if [ "$1" = 0 ]; then
+		echo "ok - $2"
+	else
+		echo "not ok - $2"
+		sed 's/^/# /' "$tmp/log" | tail -n 20
+		status=1
+	fi
+}
+
+have()
+{
+	command -v "$1" >/dev/null
+}
+
+first_of()
+{
+	for name; do
+		if have "$name"; then
+			echo "$name"
+			return
+		fi
+	done
+}
+
+is_for_eu()
+{
+	case $1 in
+	split* | clang* | Rust) return 1 ;;
+	esac
+}
+
+# check NAME FILE [OPTION...]: the chains of FILE. OPTIONs go to our driver.
+check()
+{
+	case_name=$1 file=$2
+	shift 2
+	tests/e2e/dwarf_truth.py pick "$file" $COUNT 1 >"$tmp/addresses" 2>"$tmp/log" &&
+		"$tmp/lookup_lines" "$@" "$file" <"$tmp/addresses" >"$tmp/ours" 2>"$tmp/log"
+	result $? "$case_name: looked up"
+	if [ -n "$symbolizer" ] && [ $# = 0 ]; then
+		# Without a symbol table, which would name the outermost function. The package of
+		# split units is found by the name of the file.
+		$objcopy --strip-all --keep-section='.debug_*' "$file" "$file.bare" 2>"$tmp/log"
+		[ ! -e "$file.dwp" ] || cp "$file.dwp" "$file.bare.dwp"
+		$symbolizer --inlines --functions=linkage --no-demangle --obj="$file.bare" \
+			<"$tmp/addresses" >"$tmp/theirs" 2>"$tmp/log"
+		tests/e2e/dwarf_truth.py check "$case_name" llvm "$tmp/ours" "$tmp/theirs" >"$tmp/log" 2>&1
+		result $? "$case_name: $(tail -n 1 "$tmp/log")"
+	fi
+	# elfutils 0.188 finds no lines where units are split or have no .debug_aranges (clang, rustc).
+	if have eu-addr2line && is_for_eu "$case_name"; then
+		head -n $EU_COUNT "$tmp/addresses" >"$tmp/few"
+		"$tmp/lookup_lines" "$@" "$file" <"$tmp/few" >"$tmp/ours_few"
+		eu-addr2line -a -f -i -e "$file" <"$tmp/few" >"$tmp/theirs" 2>"$tmp/log"
+		tests/e2e/dwarf_truth.py check "$case_name" eu "$tmp/ours_few" "$tmp/theirs" >"$tmp/log" 2>&1
+		result $? "$case_name: $(tail -n 1 "$tmp/log")"
+	fi
+}
+
+# compile NAME COMPILER OPTION...: the C++ program into $tmp/NAME; 1: it cannot be built here.
+compile()
+{
+	compile_to=$1
+	shift
+	if ! have "$1"; then
+		echo "skip - $compile_to: no $1"
+		return 1
+	fi
+	(cd "$tmp" && "$@" -O2 -g -std=c++17 -o "$compile_to" inlines.cpp) >"$tmp/log" 2>&1
+	result $? "$compile_to builds"
+}
+
+check_dwz()
+{
+	if ! have dwz; then
+		echo "skip - dwz: no dwz"
+		return
+	fi
+	compile dwz_before g++ -gdwarf-4 || return
+	cp "$tmp/dwz_before" "$tmp/dwz_alone"
+	cp "$tmp/dwz_before" "$tmp/dwz_one"
+	cp "$build/bpfprof" "$tmp/dwz_two"
+	dwz "$tmp/dwz_alone" 2>"$tmp/log"
+	check "dwz, one file" "$tmp/dwz_alone"
+	(cd "$tmp" && cp dwz_one dwz_three && dwz -m dwz_common dwz_one dwz_two dwz_three) 2>"$tmp/log"
+	if [ ! -e "$tmp/dwz_common" ]; then
+		result 1 "dwz makes a common file"
+		return
+	fi
+	check "dwz, common file" "$tmp/dwz_one" --alt "$tmp/dwz_common"
+	"$tmp/lookup_lines" "$tmp/dwz_before" <"$tmp/addresses" >"$tmp/before"
+	tests/e2e/dwarf_truth.py check dwz ours "$tmp/ours" "$tmp/before" >"$tmp/log" 2>&1
+	result $? "dwz, common file: as before: $(tail -n 1 "$tmp/log")"
+}
+
+check_split()
+{
+	for compiler in g++ clang++; do
+		for version in 4 5; do
+			split=split-$compiler-$version
+			compile $split $compiler -gdwarf-$version -gsplit-dwarf || continue
+			check "$split, .dwo" "$tmp/$split"
+			dwp=$(first_of llvm-dwp llvm-dwp-14)
+			if [ -z "$dwp" ]; then
+				echo "skip - $split, .dwp: no llvm-dwp"
+				continue
+			fi
+			# That of LLVM 14 never ends on GCC's version 5.
+			if ! (cd "$tmp" && timeout 10 $dwp -e $split -o $split.dwp && rm ./*.dwo) 2>"$tmp/log"; then
+				echo "skip - $split, .dwp: $dwp cannot package it"
+				continue
+			fi
+			check "$split, .dwp" "$tmp/$split"
+		done
+	done
+}
+
+# shellcheck disable=SC2086 # a list of options
+if ! ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -iquote user -o "$tmp/lookup_lines" \
+	tests/e2e/lookup_lines.c "$build/libbpfprof.a" ${LDFLAGS:-} -lelf -lxxhash -lz -ldl -lpthread \
+	>"$tmp/log" 2>&1; then
+	result 1 "the driver builds"
+	exit 1
+fi
+result 0 "the driver builds"
+cp tests/workloads/inlines.cpp "$tmp"
+symbolizer=$(first_of llvm-symbolizer llvm-symbolizer-14)
+objcopy=$(first_of llvm-objcopy llvm-objcopy-14)
+[ -n "$symbolizer" ] && [ -n "$objcopy" ] || {
+	echo "skip - compared with llvm-symbolizer: no llvm-symbolizer or no llvm-objcopy"
+	symbolizer=
+}
+have eu-addr2line || echo "skip - compared with eu-addr2line: no eu-addr2line"
+
+check "C" "$build/bpfprof"
+for compiler in g++ clang++; do
+	for version in 4 5; do
+		compile $compiler-$version $compiler -gdwarf-$version &&
+			check "$compiler DWARF $version" "$tmp/$compiler-$version"
+	done
+done
+compile no-pie g++ -no-pie && check "C++, no PIE" "$tmp/no-pie"
+compile compressed g++ -gz && check "C++, compressed" "$tmp/compressed"
+compile sections g++ -ffunction-sections -Wl,--gc-sections &&
+	check "C++, dropped sections" "$tmp/sections"
+if have rustc; then
+	rustc -g -O -o "$tmp/names_rs" "$tree/tests/workloads/names.rs" >"$tmp/log" 2>&1
+	result $? "Rust builds"
+	check "Rust" "$tmp/names_rs"
+else
+	echo "skip - Rust: no rustc"
+fi
+check_split
+check_dwz
+exit $status

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probe programs that nest on one CPU must not corrupt each other's samples.
+ *
+ * THREADS threads share CPU 0 and call probed() in a loop, each below a deep stack of its own
+ * making, so that the uprobe's program runs long and, on a preemptible kernel, is preempted in the
+ * middle by another thread's. Each thread has its own name, so afterwards every name must have
+ * exactly one stack, and the samples must add up to the calls. With --plain the scratch slots are
+ * not claimed: that run is expected to be corrupted where programs nest, which is what makes this
+ * test one that can fail.
+ *
+ *	nested_uprobes [--plain] [SECONDS]
+ * Exit: 0 intact, 2 corrupted, 1 trouble. The last line says the numbers.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fs.h"
+#include "base/parse.h"
+#include "capture/drain.h"
+#include "capture/loader.h"
+#include "capture/rows_feed.h"
+
+enum { THREADS = 8, DEPTH = 180 };
+
+static atomic_bool stop;
+static atomic_ulong calls;
+
+__attribute__((noinline)) void probed(void);
+void probed(void)
+{
+	__asm__ volatile("" ::: "memory");
+}
+
+static void descend(unsigned int pattern, int depth);
+
+__attribute__((noinline)) static void step_even(unsigned int pattern, int depth)
+{
+	descend(pattern, depth);
+	__asm__ volatile("" ::: "memory");
+}
+
+__attribute__((noinline)) static void step_odd(unsigned int pattern, int depth)
+{
+	descend(pattern, depth);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* A stack that spells @pattern, over and over, in its return addresses. */
+__attribute__((noinline)) static void descend(unsigned int pattern, int depth)
+{
+	if (!depth) {
+		while (!stop) {
+			probed();
+			calls++;
+		}
+	} else if (pattern >> (depth % 4) & 1) {
+		step_odd(pattern, depth - 1);
+	} else {
+		step_even(pattern, depth - 1);
+	}
+	__asm__ volatile("" ::: "memory");
+}
+
+static void *thread_main(void *arg)
+{
+	unsigned int nr = (unsigned int)(uintptr_t)arg;
+	cpu_set_t cpu0;
+	char name[16];
+
+	CPU_ZERO(&cpu0);
+	CPU_SET(0, &cpu0);
+	sched_setaffinity(0, sizeof(cpu0), &cpu0);
+	snprintf(name, sizeof(name), "nest%u", nr);
+	prctl(PR_SET_NAME, name);
+	descend(nr, DEPTH);
+	return NULL;
+}
+
+static int attach_uprobe(int prog_fd)
+{
+	_cleanup_free_ char *type = fs_read_line("/sys/bus/event_source/devices/uprobe/type");
+	struct perf_event_attr attr = {.size = sizeof(attr)};
+	uint64_t type_nr, base = 0;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	int fd;
+
+	if (!type || parse_u64(type, &type_nr) || !maps || fscanf(maps, "%lx", &base) != 1)
+		return -ENOENT;
+	fclose(maps);
+	attr.type = type_nr;
+	attr.config1 = (uint64_t)(uintptr_t) "/proc/self/exe";
+	attr.config2 = (uint64_t)(uintptr_t)probed - base;
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog_fd))
+		return -errno;
+	return fd;
+}
+
+/* Samples of threads called nestN: their number, and how many (name, stack) pairs there are beyond
+ * one a name. */
+static void judge(const struct profile *prof, uint64_t *samples, uint64_t *names, uint64_t *extra)
+{
+	char seen[THREADS] = {0};
+
+	*samples = *names = *extra = 0;
+	for (size_t i = 0; i < prof->sample_cnt; i++) {
+		const struct profile_label_set *set = &prof->label_sets[prof->samples[i].label_set];
+		const char *comm = profile_str(prof, prof->labels[set->first].str);
+		unsigned int nr;
+
+		*samples += prof->values[i * prof->value_type_cnt];
+		if (sscanf(comm, "nest%u", &nr) != 1 || nr >= THREADS) {
+			++*extra;
+			continue;
+		}
+		*names += !seen[nr];
+		*extra += seen[nr];
+		seen[nr] = 1;
+	}
+}
+
+static void add_counters(void *arg, uint32_t shard, const struct bp_event_counters *counters)
+{
+	struct bp_event_counters *sum = arg;
+
+	sum->ran += counters->ran;
+	sum->recorded += counters->recorded;
+	for (int i = 0; i < BP_LOSS_CNT; i++)
+		sum->lost[i] += counters->lost[i];
+}
+
+static int drain_both(struct drain *drain, struct loader *loader, struct bp_event_counters *sum)
+{
+	for (int round = 0; round < 2; round++) {
+		int epoch = loader_flip(loader), err;
+
+		if (epoch < 0)
+			return epoch;
+		err = drain_epoch(drain, epoch, add_counters, sum);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static bool has_rows(const struct exes *exes, const char *path)
+{
+	for (size_t i = 0; i < exes->cnt; i++)
+		if (!strcmp(exes->items[i].module->path, path))
+			return exes->items[i].rows_at == ROWS_STORED;
+	return false;
+}
+
+/* Wait until this program has its unwind rows in the kernel, so that every stack is walked there.
+ */
+static int settle(struct drain *drain, struct rows_feed *feed)
+{
+	struct timespec slice = {.tv_nsec = 20 * 1000 * 1000};
+	uint64_t end_ns = clock_monotonic_ns() + 20 * NSEC_PER_SEC;
+	char self[256] = "";
+	int err = 0;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		return -errno;
+	rows_feed_preload(feed);
+	while (!has_rows(&drain->exes, self)) {
+		nanosleep(&slice, NULL);
+		err = drain_ring(drain);
+		if (!err)
+			err = rows_feed_ask(feed);
+		if (err)
+			return err;
+		rows_feed_take(feed, 0);
+		if (clock_monotonic_ns() > end_ns)
+			return -ETIMEDOUT;
+	}
+	return 0;
+}
+
+static int run_threads(struct drain *drain, struct loader *loader, struct bp_event_counters *sum,
+		       int seconds)
+{
+	pthread_t threads[THREADS];
+	struct timespec slice = {.tv_nsec = 10 * 1000 * 1000};
+	uint64_t end_ns = clock_monotonic_ns() + seconds * NSEC_PER_SEC;
+	int err = 0;
+
+	for (uintptr_t i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, thread_main, (void *)i))
+			return -EAGAIN;
+	for (int i = 0; clock_monotonic_ns() < end_ns && !err; i++) {
+		nanosleep(&slice, NULL);
+		err = i % 50 && !drain->wants_flip ? drain_ring(drain)
+						   : drain_both(drain, loader, sum);
+	}
+	stop = true;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	return err ? err : drain_both(drain, loader, sum);
+}
+
+static int report(const struct drain *drain, const struct bp_event_counters *sum)
+{
+	uint64_t samples, names, extra, lost = 0;
+	bool ok;
+
+	for (int i = 0; i < BP_LOSS_CNT; i++)
+		lost += sum->lost[i];
+	judge(drain->prof, &samples, &names, &extra);
+	ok = !extra && names == THREADS && sum->ran == calls && samples == sum->recorded &&
+	     sum->ran == sum->recorded + lost;
+	printf("calls %lu ran %llu recorded %llu in profile %lu lost %lu (slots busy %llu) names "
+	       "%lu corrupted stacks %lu: %s\n",
+	       (unsigned long)calls, sum->ran, sum->recorded, samples, lost,
+	       sum->lost[BP_LOST_SLOTS_BUSY], names, extra, ok ? "intact" : "CORRUPTED");
+	return ok ? 0 : 2;
+}
+
+int main(int argc, char **argv)
+{
+	bool plain = argc > 1 && !strcmp(argv[1], "--plain");
+	int seconds = argc > 1 + plain ? (int)strtol(argv[1 + plain], NULL, 10) : 5;
+	struct capture_opts opts = {
+		.load_uprobe = true, .no_kernel_stacks = true, .test_plain_scratch = plain};
+	struct bp_event_counters sum = {0};
+	struct loader loader;
+	struct rows_feed feed;
+	struct drain drain;
+	int fd, status = 1;
+
+	if (loader_open(&loader, &opts))
+		return 1;
+	if (drain_init(&drain, &loader, &opts) || drain_begin_window(&drain, "probe", 1, false))
+		return 1;
+	if (rows_feed_init(&feed, &loader, &drain.exes))
+		return 1;
+	drain.snapshots.feed = &feed;
+	if (settle(&drain, &feed)) {
+		fprintf(stderr, "no unwind rows for this program\n");
+		return 1;
+	}
+	fd = attach_uprobe(loader_uprobe_fd(&loader));
+	if (fd < 0) {
+		fprintf(stderr, "uprobe: %s\n", strerror(-fd));
+		return 1;
+	}
+	if (!run_threads(&drain, &loader, &sum, seconds))
+		status = report(&drain, &sum);
+	close(fd);
+	rows_feed_deinit(&feed);
+	drain_deinit(&drain);
+	loader_close(&loader);
+	return status;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program without any library, to be single-stepped: linked statically with -nostdlib, begun as
+ * musl's start-up code does, by an entry point without unwind information that clears rbp. */
+#include <stddef.h>
+
+#define NOINLINE __attribute__((noinline))
+
+__asm__(".pushsection .text\n"
+	".globl _start\n"
+	".type _start, @function\n"
+	"_start:\n"
+	"	xor %ebp, %ebp\n"
+	"	mov %rsp, %rdi\n"
+	"	and $-16, %rsp\n"
+	"	call start_c\n"
+	"	hlt\n"
+	".size _start, . - _start\n"
+	".popsection\n");
+
+void start_c(const long *stack);
+
+static volatile long sink;
+
+static void leave(long status)
+{
+	__asm__ volatile("syscall" : : "a"(231L), "D"(status) : "rcx", "r11", "memory");
+}
+
+static NOINLINE long count(const char *text)
+{
+	long len = 0;
+
+	while (text[len])
+		len++;
+	return len;
+}
+
+static NOINLINE long fibonacci(long nr)
+{
+	return nr < 2 ? nr : fibonacci(nr - 1) + fibonacci(nr - 2);
+}
+
+static NOINLINE long sorted(long *values, long cnt)
+{
+	for (long i = 1; i < cnt; i++)
+		for (long k = i; k && values[k - 1] > values[k]; k--) {
+			long tmp = values[k];
+
+			values[k] = values[k - 1];
+			values[k - 1] = tmp;
+		}
+	return values[0];
+}
+
+void start_c(const long *stack)
+{
+	long values[16];
+
+	for (long i = 0; i < 16; i++)
+		values[i] = i * 7 % 16;
+	sink = stack[0];
+	leave(fibonacci(12) != 144 || sorted(values, 16) || count("bare") != 4);
+}
