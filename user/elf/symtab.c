@@ -345,8 +345,7 @@ static int collect(struct builder *bld, const struct debug_file *debug)
 	return err ? err : collect_plt(bld);
 }
 
-int symtab_from_elf(const struct elf_file *elf, const struct debug_file *debug,
-			      struct symtab **out)
+int symtab_from_elf(const struct elf_file *elf, const struct debug_file *debug, struct symtab **out)
 {
 	_cleanup_(builder_deinit) struct builder bld = {.elf = elf};
 	struct symtab *symtab = calloc(1, sizeof(*symtab));

@@ -32,8 +32,8 @@ struct symtab_name {
  * Index the functions of @elf, with the symbols that were split off it (@debug, from
  * debug_file_find(); NULL: none). Both must outlive the result. Its own .symtab, else that of a
  * DEBUG_FULL, else that of a DEBUG_MINI together with .dynsym, else .dynsym; what is code, and the
- * PLT entries, is always @elf's word. *@out is *owned* (symtab_free()), also when it turns out to be
- * empty. Returns 0 or -ENOMEM; a damaged table counts as absent.
+ * PLT entries, is always @elf's word. *@out is *owned* (symtab_free()), also when it turns out to
+ * be empty. Returns 0 or -ENOMEM; a damaged table counts as absent.
  */
 int symtab_from_elf(const struct elf_file *elf, const struct debug_file *debug,
 		    struct symtab **out);
