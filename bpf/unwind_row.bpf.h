@@ -142,6 +142,31 @@ static __always_inline __u64 rule_fp(struct bp_scratch *s, const struct bp_rule 
 	return fp;
 }
 
+/*
+ * libgcc leaves frames for good by copying what the frame it goes to has saved over what it has
+ * saved itself; from the last copy on, the return address @ra and rbp of its frame are the other
+ * frame's, and only @cfa is still its own. Its frame, from sp to @cfa, also holds the addresses it
+ * copied from. The one of the return address lies right below the sp that is wanted: the word that
+ * points above @cfa at another @ra. @cfa itself when there is none: nothing is copied yet.
+ */
+__noinline __u64 eh_return_cfa(__u32 slot, __u64 cfa, __u64 ra)
+{
+	struct bp_scratch *s = scratch_get(slot);
+
+	if (!s)
+		return cfa;
+	for (__u32 i = 0; i < BP_EH_FRAME_WORDS; i++) {
+		__u64 at = s->walk.sp + 8 * i, word, found;
+
+		if (at >= cfa || !stack_word(s, at, &word))
+			break;
+		if (word >= cfa && word - cfa < BP_EH_DISTANCE_MAX && !(word & 7) &&
+		    !bpf_probe_read_user(&found, sizeof(found), (void *)word) && found == ra)
+			return word + 8;
+	}
+	return cfa;
+}
+
 /* The rare rules: those that do not fit 16 bits. */
 __noinline int step_rule(__u32 slot, __u32 index)
 {
@@ -191,6 +216,8 @@ __noinline int step_rule(__u32 slot, __u32 index)
 	} else if (rule->bx_slot) {
 		s->walk.bx_state = BX_LOST;
 	}
+	if (rule->is_eh_return)
+		cfa = eh_return_cfa(slot, cfa, ra);
 	/* vfork() has popped its return address while it is in the kernel: no stack is taken. */
 	return step_to(s, cfa, ra, fp,
 		       rule->ra_save == BP_SAVE_REG ? 0 : ARCH_MIN_FRAME_BYTES(s->walk.is_leaf));

@@ -38,6 +38,10 @@ enum bp_unwind_limits {
 	 */
 	BP_ROW_SEARCH_STEPS = 14,
 	BP_RULES_MAX = 32768,
+	/* is_eh_return: libgcc's frames take 71 words; how far up a frame may lie that an exception
+	 * goes to. */
+	BP_EH_FRAME_WORDS = 128,
+	BP_EH_DISTANCE_MAX = 1 << 23,
 };
 
 enum bp_rule16 {
@@ -90,7 +94,10 @@ struct bp_rule {
 	/* x86-64, where struct bp_rows tracks rbx: 0 unchanged; k > 0: rbx = *(CFA - 8 * k); -1:
 	 * lost. */
 	__s8 bx_slot;
-	__u8 pad[2];
+	/* x86-64: a function that ends in GCC's __builtin_eh_return(). When the slots that it saves
+	 * registers in already hold those of the frame it goes to, the CFA is that frame's too. */
+	__u8 is_eh_return;
+	__u8 pad;
 };
 
 /* One page of file offsets: where its rows are. cnt 0: no rows, a gap. */

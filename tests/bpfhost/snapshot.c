@@ -7,7 +7,9 @@
  *	snapshot --core FILE [--print]		--print: "TID ip ip ..." per thread, leaf first
  *
  * A stack is equal when libdwfl finds the same frames; `further` when it stops before the bottom
- *and agrees up to there. Exit: 0 when none differs and all are complete.
+ * and agrees up to there; `leaving` when it goes wrong above libgcc's unwinder, which at that
+ *moment has put the registers of the frame it goes to where the CFI looks for its own. Exit: 0 when
+ *none differs and all are complete.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +33,7 @@ enum {
 };
 
 struct totals {
-	uint64_t stacks, frames, equal, further, both_end, differ, incomplete;
+	uint64_t stacks, frames, equal, further, leaving, both_end, differ, incomplete;
 	bool is_print;
 };
 
@@ -83,6 +85,19 @@ static size_t agree(const struct space *space, const struct bpfhost_walk *walk, 
 	return i;
 }
 
+/* Do the frames cease to agree at the caller of one that leaves frames for good, or at that one's?
+ */
+static bool is_leaving(struct libdw_chain *libdw, const uint64_t *ips, size_t same)
+{
+	for (size_t i = same > 2 ? same - 2 : 0; i < same; i++) {
+		const char *name = libdw_chain_symbol(libdw, ips[i]);
+
+		if (name && !strncmp(name, "_Unwind_", strlen("_Unwind_")))
+			return true;
+	}
+	return false;
+}
+
 static void compare(struct space *space, struct libdw_chain *libdw, pid_t tid,
 		    const struct user_regs_struct *regs, struct totals *totals)
 {
@@ -110,6 +125,8 @@ static void compare(struct space *space, struct libdw_chain *libdw, pid_t tid,
 		totals->equal++;
 	else if (same == cnt && cnt)
 		totals->further++;
+	else if (is_leaving(libdw, ips, same))
+		totals->leaving++;
 	else
 		totals->differ++;
 	if ((walk.outcome != BP_STACK_COMPLETE || same != cnt) &&
@@ -237,10 +254,11 @@ int main(int argc, char **argv)
 		err = look_at_process((pid_t)options.pid, &totals);
 		usleep((useconds_t)options.interval_us);
 	}
-	printf("stacks %lu\nframes %lu\nequal %lu\nfurther %lu\nboth_end %lu\ndiffer "
-	       "%lu\nincomplete %lu\n",
-	       totals.stacks, totals.frames, totals.equal, totals.further, totals.both_end,
-	       totals.differ, totals.incomplete);
+	printf("stacks %lu\nframes %lu\nequal %lu\nfurther %lu\nleaving %lu\n"
+	       "both_end %lu\ndiffer %lu\nincomplete %lu\n",
+	       totals.stacks, totals.frames, totals.equal, totals.further, totals.leaving,
+	       totals.both_end, totals.differ, totals.incomplete);
+	/* A core file has a few stacks. */
 	return err || !totals.stacks || totals.differ || totals.incomplete ||
-	       totals.both_end > totals.stacks / 100;
+	       totals.both_end > totals.stacks / 100 || totals.leaving > 1 + totals.stacks / 100;
 }

@@ -242,6 +242,16 @@ static void test_other_registers(void **state)
 	assert_cfa(1, 0x1001, RSP, 16);
 }
 
+/* Who saves rax and rdx passes them to a landing pad. */
+static void test_eh_registers(void **state)
+{
+	EVAL(0x80, 4, 0x41, 0x81, 5, 0x41, 0x83, 6);
+	assert_int_equal(seen.cnt, 3);
+	assert_int_equal(seen.state[0].eh_saved, 1);
+	assert_int_equal(seen.state[1].eh_saved, 3);
+	assert_int_equal(seen.state[2].eh_saved, 3);
+}
+
 /* The remembered state holds the CFA as well. */
 static void test_remember(void **state)
 {
@@ -345,6 +355,7 @@ int main(void)
 		TEST(test_cfa_forms),
 		TEST(test_register_forms),
 		TEST(test_other_registers),
+		TEST(test_eh_registers),
 		TEST(test_remember),
 		TEST(test_remember_is_bounded),
 		TEST(test_lost),

@@ -119,6 +119,23 @@ static void test_x86_escape(void **state)
 	assert_regular(&cie_x86, state_x86(0, 16, -16), false);
 }
 
+/* Who saves what a landing pad is given is escaped and marked; half of it means nothing. */
+static void test_eh_return(void **state)
+{
+	struct cfi_state st = state_x86(RBP, 16, -16);
+	struct bp_rule rule;
+	bool inlined;
+
+	st.eh_saved = 1;
+	rule = encode(&cie_x86, &st, &inlined);
+	assert_true(inlined);
+	st.eh_saved = 3;
+	rule = encode(&cie_x86, &st, &inlined);
+	assert_false(inlined);
+	assert_true(rule.is_eh_return);
+	assert_int_equal(rule.cfa_reg, RBP);
+}
+
 static void test_arm_inline(void **state)
 {
 	assert_regular(&cie_arm, state_arm(SP, 0, 0, 0), true);
@@ -399,6 +416,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		X86(test_x86_inline),
 		X86(test_x86_escape),
+		X86(test_eh_return),
 		ARM(test_arm_inline),
 		ARM(test_arm_escape),
 		X86(test_escapes_are_shared),

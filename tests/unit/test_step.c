@@ -80,6 +80,39 @@ static void test_register(void **state)
 	assert_false(frame.is_leaf);
 }
 
+/* A frame that another one's registers have been copied into: the address that the return address
+ * was copied from tells where that frame is. */
+static void test_eh_return(void **state)
+{
+	struct bp_rule rule = {
+		.kind = BP_RULE_REG,
+		.cfa_reg = RSP,
+		.cfa_off = 64,
+		.ra_save = BP_SAVE_CFA,
+		.ra_off = -8,
+		.is_eh_return = 1,
+	};
+
+	put(START + 8, START + 0x100);
+	put(START + 16, START + 0x1001);
+	put(START + 24, START + 0x108);
+	put(START + 56, CALLER);
+	put(START + 0x100, CALLER + 1);
+	put(START + 0x108, CALLER + 2);
+	assert_int_equal(step(&rule), STEP_NEXT);
+	assert_int_equal(frame.sp, START + 64);
+	frame.sp = START;
+	put(START + 0x108, CALLER);
+	assert_int_equal(step(&rule), STEP_NEXT);
+	assert_int_equal(frame.ip, CALLER);
+	assert_int_equal(frame.sp, START + 0x110);
+	/* Another function's frame may hold such addresses. */
+	frame.sp = START;
+	rule.is_eh_return = 0;
+	assert_int_equal(step(&rule), STEP_NEXT);
+	assert_int_equal(frame.sp, START + 64);
+}
+
 static void test_other_register_only_in_the_leaf(void **state)
 {
 	struct bp_rule rule = after_push;
@@ -342,6 +375,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		X86(test_register),
+		X86(test_eh_return),
 		X86(test_other_register_only_in_the_leaf),
 		X86(test_outside_and_missing_page),
 		X86(test_bottoms),

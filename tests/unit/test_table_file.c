@@ -162,7 +162,7 @@ static void test_forged_content(void **state)
 	assert_refused(rules[2].ra_save, BP_SAVE_SP + 1, EBADMSG);
 	assert_refused(rules[3].ra_off, 32, EBADMSG);
 	assert_refused(rules[3].ra_off, -1, EBADMSG);
-	assert_refused(rules[3].pad[0], 1, EBADMSG);
+	assert_refused(rules[3].pad, 1, EBADMSG);
 }
 
 static void check_coding(const struct unwind_table *table)

@@ -86,6 +86,8 @@ static int64_t factored(const struct cfi_vm *vm, uint64_t offset)
 static void op_save(struct cfi_vm *vm, uint64_t reg, enum cfi_how how, int64_t off)
 {
 	*column(vm, reg) = (struct cfi_saved){.how = how, .off = off};
+	if (how == CFI_AT_CFA && reg < 8)
+		vm->state.eh_saved |= vm->arch->eh_data_regs & 1U << reg;
 }
 
 static void op_save_expr(struct cfi_vm *vm, enum cfi_how how)

@@ -15,6 +15,9 @@ struct cfi_arch {
 	uint8_t fp_reg, sp_reg;
 	uint8_t bx_reg; /* x86-64: rbx, see struct bp_rows; elsewhere no register's number */
 	uint8_t ra_reg; /* the column that holds the return address by convention */
+	/* The registers that pass data to a landing pad, as a mask; who saves them all ends in
+	 * __builtin_eh_return(). 0: not followed (GCC's EH_RETURN_DATA_REGNO). */
+	uint8_t eh_data_regs;
 };
 
 extern const struct cfi_arch cfi_arch_x86_64, cfi_arch_aarch64;
@@ -56,6 +59,7 @@ struct cfi_state {
 		struct cfi_expr cfa_expr;
 	};
 	struct cfi_saved fp, ra, bx;
+	uint8_t eh_saved; /* those of eh_data_regs that are saved */
 };
 
 #endif

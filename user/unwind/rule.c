@@ -23,8 +23,12 @@ enum {
 	BX_SLOT_MAX = 127,
 };
 
-const struct cfi_arch cfi_arch_x86_64 = {
-	.machine = EM_X86_64, .fp_reg = 6, .sp_reg = 7, .bx_reg = 3, .ra_reg = 16};
+const struct cfi_arch cfi_arch_x86_64 = {.machine = EM_X86_64,
+					 .fp_reg = 6,
+					 .sp_reg = 7,
+					 .bx_reg = 3,
+					 .ra_reg = 16,
+					 .eh_data_regs = 0x3};
 const struct cfi_arch cfi_arch_aarch64 = {
 	.machine = EM_AARCH64, .fp_reg = 29, .sp_reg = 31, .bx_reg = UINT8_MAX, .ra_reg = 30};
 
@@ -199,6 +203,7 @@ static struct bp_rule rule_of_state(const struct rule_set *set, const struct cfi
 	rule_fp(set, &state->fp, &rule);
 	if (set->tracks_bx)
 		rule_bx(&state->bx, &rule);
+	rule.is_eh_return = set->arch->eh_data_regs && state->eh_saved == set->arch->eh_data_regs;
 	return rule;
 }
 
@@ -244,7 +249,7 @@ static int rule_inline(const struct rule_set *set, const struct bp_rule *rule)
 	bool on_fp = rule->cfa_reg == set->arch->fp_reg;
 	int slot;
 
-	if (rule->kind != BP_RULE_REG || rule->bx_slot ||
+	if (rule->kind != BP_RULE_REG || rule->bx_slot || rule->is_eh_return ||
 	    (!on_fp && rule->cfa_reg != set->arch->sp_reg))
 		return -1;
 	if (rule->cfa_off % unit || rule->cfa_off < 0 || rule->cfa_off > BP_RULE16_CFA_MASK * unit)

@@ -247,6 +247,23 @@ static uint64_t min_frame_bytes(const struct step_memory *memory, const struct s
 	return frame->is_leaf ? 0 : 16;
 }
 
+/* The CFA of the frame that a function under rule.is_eh_return goes to: see bpf/unwind_row.bpf.h.
+ */
+static uint64_t eh_return_cfa(const struct step_memory *memory, const struct step_frame *frame,
+			      uint64_t cfa, uint64_t ra)
+{
+	uint64_t word, found;
+
+	for (uint64_t i = 0, at = frame->sp; i < BP_EH_FRAME_WORDS && at < cfa; i++, at += 8) {
+		if (!read_words(memory, at, &word, 1))
+			break;
+		if (word >= cfa && word - cfa < BP_EH_DISTANCE_MAX && !(word & 7) &&
+		    read_words(memory, word, &found, 1) && found == ra)
+			return word + 8;
+	}
+	return cfa;
+}
+
 static int step_to_caller(const struct step_memory *memory, const struct bp_rule *rule,
 			  bool tracks_bx, struct step_frame *frame)
 {
@@ -261,6 +278,8 @@ static int step_to_caller(const struct step_memory *memory, const struct bp_rule
 	outcome = carry_bx(memory, rule, tracks_bx, cfa, frame);
 	if (outcome != STEP_NEXT)
 		return outcome;
+	if (rule->is_eh_return)
+		cfa = eh_return_cfa(memory, frame, cfa, ra);
 	ra = strip_pac(memory, ra);
 	if (!ra)
 		return frame->guess ? frame->guess : BP_STACK_COMPLETE;

@@ -143,8 +143,8 @@ static bool save_is_valid(uint8_t save, int32_t off)
 static bool rule_is_valid(const struct bp_rule *rule)
 {
 	return rule->kind < BP_RULE_KIND_CNT && rule->cfa_reg <= REG_MAX &&
-	       rule->cfa_index <= REG_MAX + 1 && rule->bx_slot >= -1 && !rule->pad[0] &&
-	       !rule->pad[1] && save_is_valid(rule->fp_save, rule->fp_off) &&
+	       rule->cfa_index <= REG_MAX + 1 && rule->bx_slot >= -1 && rule->is_eh_return <= 1 &&
+	       !rule->pad && save_is_valid(rule->fp_save, rule->fp_off) &&
 	       save_is_valid(rule->ra_save, rule->ra_off);
 }
 
