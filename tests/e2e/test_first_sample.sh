@@ -62,8 +62,8 @@ int main(void)
 	return 0;
 }
 END
-if ! "$BUILD/bpfprof" record -a -d 0.1 -o probe.folded >err 2>&1; then
-	echo "skip - first samples: recording does not work here"
+if [ "$(id -u)" != 0 ]; then
+	echo "skip - first samples: recording needs root"
 	exit 0
 fi
 flags='-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -w'
