@@ -142,6 +142,26 @@ static __always_inline __u64 rule_fp(struct bp_scratch *s, const struct bp_rule 
 	return fp;
 }
 
+/* Words [@at, @cfa) of a frame, as many as fit a turn: the address where the word is found that
+ * eh_return_cfa() looks for, or 0. */
+__noinline __u64 eh_return_turn(__u32 slot, __u64 at, __u64 cfa, __u64 ra)
+{
+	struct bp_scratch *s = scratch_get(slot);
+
+	if (!s)
+		return 0;
+	for (int i = 0; i < BP_EH_TURN; i++, at += 8) {
+		__u64 word, found;
+
+		if (at >= cfa || !stack_word(s, at, &word))
+			break;
+		if (word >= cfa && word - cfa < BP_EH_DISTANCE_MAX && !(word & 7) &&
+		    !bpf_probe_read_user(&found, sizeof(found), (void *)word) && found == ra)
+			return word;
+	}
+	return 0;
+}
+
 /*
  * libgcc leaves frames for good by copying what the frame it goes to has saved over what it has
  * saved itself; from the last copy on, the return address @ra and rbp of its frame are the other
@@ -149,19 +169,12 @@ static __always_inline __u64 rule_fp(struct bp_scratch *s, const struct bp_rule 
  * copied from. The one of the return address lies right below the sp that is wanted: the word that
  * points above @cfa at another @ra. @cfa itself when there is none: nothing is copied yet.
  */
-__noinline __u64 eh_return_cfa(__u32 slot, __u64 cfa, __u64 ra)
+static __always_inline __u64 eh_return_cfa(__u32 slot, struct bp_scratch *s, __u64 cfa, __u64 ra)
 {
-	struct bp_scratch *s = scratch_get(slot);
+	for (__u32 i = 0; i < BP_EH_FRAME_WORDS / BP_EH_TURN; i++) {
+		__u64 word = eh_return_turn(slot, s->walk.sp + 8 * BP_EH_TURN * i, cfa, ra);
 
-	if (!s)
-		return cfa;
-	for (__u32 i = 0; i < BP_EH_FRAME_WORDS; i++) {
-		__u64 at = s->walk.sp + 8 * i, word, found;
-
-		if (at >= cfa || !stack_word(s, at, &word))
-			break;
-		if (word >= cfa && word - cfa < BP_EH_DISTANCE_MAX && !(word & 7) &&
-		    !bpf_probe_read_user(&found, sizeof(found), (void *)word) && found == ra)
+		if (word)
 			return word + 8;
 	}
 	return cfa;
@@ -217,7 +230,7 @@ __noinline int step_rule(__u32 slot, __u32 index)
 		s->walk.bx_state = BX_LOST;
 	}
 	if (rule->is_eh_return)
-		cfa = eh_return_cfa(slot, cfa, ra);
+		cfa = eh_return_cfa(slot, s, cfa, ra);
 	/* vfork() has popped its return address while it is in the kernel: no stack is taken. */
 	return step_to(s, cfa, ra, fp,
 		       rule->ra_save == BP_SAVE_REG ? 0 : ARCH_MIN_FRAME_BYTES(s->walk.is_leaf));
