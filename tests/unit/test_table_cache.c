@@ -152,9 +152,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct table_cache *open_cache(void)
+static struct cache_dir *open_cache(void)
 {
-	struct table_cache *cache = table_cache_open(fix.base, TABLE_CACHE_BYTES);
+	struct cache_dir *cache = table_cache_open(fix.base, TABLE_CACHE_BYTES);
 
 	assert_non_null(cache);
 	return cache;
@@ -199,7 +199,7 @@ static size_t files_kept(uint64_t *bytes_out)
 }
 
 /* Get @fd's table under @id: the right one, and from the folder or not. */
-static void check_get_id(struct table_cache *cache, int fd, const uint8_t *id, size_t len,
+static void check_get_id(struct cache_dir *cache, int fd, const uint8_t *id, size_t len,
 			 bool want_read_back)
 {
 	struct unwind_table *want = unwind_table_open(fd);
@@ -213,7 +213,7 @@ static void check_get_id(struct table_cache *cache, int fd, const uint8_t *id, s
 	unwind_table_free(got);
 }
 
-static void check_get(struct table_cache *cache, bool want_read_back)
+static void check_get(struct cache_dir *cache, bool want_read_back)
 {
 	check_get_id(cache, fix.exe_fd, fix.id, fix.id_len, want_read_back);
 }
@@ -221,7 +221,7 @@ static void check_get(struct table_cache *cache, bool want_read_back)
 static void test_round_trip(void **state)
 {
 	static const uint8_t dynamic_id[] = {1, 2, 3, 4, 5, 6, 7, 8};
-	struct table_cache *cache = open_cache();
+	struct cache_dir *cache = open_cache();
 	_cleanup_close_ int dynamic_fd = -1;
 	char path[PATH_MAX];
 	struct stat st;
@@ -233,11 +233,11 @@ static void test_round_trip(void **state)
 	check_get_id(cache, dynamic_fd, dynamic_id, sizeof(dynamic_id), false);
 	check_get(cache, true);
 	check_get_id(cache, dynamic_fd, dynamic_id, sizeof(dynamic_id), true);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 
 	cache = open_cache();
 	check_get(cache, true);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 	assert_int_equal(stat(fix.rows, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0700);
 	assert_int_equal(stat(kept(), &st), 0);
@@ -271,7 +271,7 @@ static void *read_file(const char *path, size_t *len_out)
 /* Bytes that are damaged at random places, or cut short: compiled anew, and kept whole again. */
 static void test_random_damage(void **state)
 {
-	struct table_cache *cache = open_cache();
+	struct cache_dir *cache = open_cache();
 	_cleanup_free_ uint8_t *good = NULL;
 	uint64_t seed = 1;
 	size_t len;
@@ -292,14 +292,14 @@ static void test_random_damage(void **state)
 		check_get(cache, false);
 		check_get(cache, true);
 	}
-	table_cache_close(cache);
+	cache_dir_close(cache);
 }
 
 /* The same build-id does not make it the same file. */
 static void test_other_source(void **state)
 {
 	struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 12345}};
-	struct table_cache *cache = open_cache();
+	struct cache_dir *cache = open_cache();
 
 	check_get(cache, false);
 	check_get(cache, true);
@@ -313,13 +313,13 @@ static void test_other_source(void **state)
 	assert_int_equal(fchmod(fix.exe_fd, 0757), 0);
 	check_get(cache, false);
 	assert_int_equal(access(kept(), F_OK), -1);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 }
 
 static void test_not_kept(void **state)
 {
 	_cleanup_close_ int text_fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	struct table_cache *cache = open_cache();
+	struct cache_dir *cache = open_cache();
 	uint8_t id[BUILD_ID_MAX + 1] = {0};
 	uint64_t bytes;
 
@@ -331,8 +331,8 @@ static void test_not_kept(void **state)
 	assert_int_equal(errno, EBADMSG);
 	assert_int_equal(files_kept(&bytes), 0);
 	check_get_id(NULL, fix.exe_fd, fix.id, fix.id_len, false);
-	table_cache_close(cache);
-	table_cache_close(NULL);
+	cache_dir_close(cache);
+	cache_dir_close(NULL);
 }
 
 static void assert_no_cache(void)
@@ -344,7 +344,7 @@ static void test_unsafe_folder(void **state)
 {
 	char path[PATH_MAX], elsewhere[PATH_MAX];
 
-	table_cache_close(open_cache());
+	cache_dir_close(open_cache());
 	is_other_user = true;
 	assert_no_cache();
 	is_other_user = false;
@@ -357,7 +357,7 @@ static void test_unsafe_folder(void **state)
 	assert_int_equal(chmod(path, 0777), 0);
 	assert_no_cache();
 	assert_int_equal(chmod(path, 0700), 0);
-	table_cache_close(open_cache());
+	cache_dir_close(open_cache());
 
 	snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", fix.base);
 	assert_int_equal(rename(fix.rows, elsewhere), 0);
@@ -371,7 +371,7 @@ static void test_unsafe_folder(void **state)
 /* What is under the name, but is not a file that we alone can have written. */
 static void test_unsafe_files(void **state)
 {
-	struct table_cache *cache = open_cache();
+	struct cache_dir *cache = open_cache();
 	char elsewhere[PATH_MAX];
 	struct stat st;
 
@@ -397,14 +397,14 @@ static void test_unsafe_files(void **state)
 	assert_int_equal(mkfifo(kept(), 0600), 0);
 	check_get(cache, false);
 	check_get(cache, true);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 }
 
 /* A full disk ends the writing, not the reading, and leaves nothing behind. */
 static void test_full_disk(void **state)
 {
 	static const uint8_t other_id[20] = {1};
-	struct table_cache *cache = open_cache();
+	struct cache_dir *cache = open_cache();
 	uint64_t bytes;
 
 	check_get(cache, false);
@@ -415,7 +415,7 @@ static void test_full_disk(void **state)
 	check_get_id(cache, fix.exe_fd, other_id, sizeof(other_id), false);
 	assert_int_equal(files_kept(&bytes), 1);
 	check_get(cache, true);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 }
 
 static void set_age(const char *path, time_t age_s)
@@ -429,14 +429,14 @@ static void set_age(const char *path, time_t age_s)
 static void test_bound(void **state)
 {
 	uint8_t ids[5][20] = {{1}, {2}, {3}, {4}, {5}};
-	struct table_cache *cache = open_cache();
+	struct cache_dir *cache = open_cache();
 	uint64_t bytes, max_bytes;
 	struct stat st;
 
 	check_get(cache, false);
 	assert_int_equal(files_kept(&bytes), 1);
 	assert_int_equal(unlink(kept()), 0);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 	max_bytes = (bytes + 4096) * 4;
 
 	cache = table_cache_open(fix.base, max_bytes);
@@ -455,18 +455,18 @@ static void test_bound(void **state)
 	assert_int_equal(access(kept_path(ids[1], 20), F_OK), -1);
 	assert_int_equal(access(kept_path(ids[0], 20), F_OK), 0);
 	assert_int_equal(access(kept_path(ids[4], 20), F_OK), 0);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 
 	cache = table_cache_open(fix.base, 4096);
 	check_get(cache, false);
 	assert_int_equal(access(kept(), F_OK), -1);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 }
 
 /* mtime is a note of the day, not of each use. */
 static void test_use_is_noted_once_a_day(void **state)
 {
-	struct table_cache *cache = open_cache();
+	struct cache_dir *cache = open_cache();
 	struct stat st;
 
 	check_get(cache, false);
@@ -474,13 +474,13 @@ static void test_use_is_noted_once_a_day(void **state)
 	check_get(cache, true);
 	assert_int_equal(stat(kept(), &st), 0);
 	assert_true(time(NULL) - st.st_mtime >= DAY_S / 2);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 }
 
 /* In a process of its own, which has no cmocka: 0 when all tables were right. */
 static int writer(const struct unwind_table *want, int nr)
 {
-	struct table_cache *cache = table_cache_open(fix.base, TABLE_CACHE_BYTES);
+	struct cache_dir *cache = table_cache_open(fix.base, TABLE_CACHE_BYTES);
 
 	for (int i = 0; i < WRITER_TURNS; i++) {
 		struct unwind_table *got = table_cache_get(cache, fix.exe_fd, fix.id, fix.id_len);
@@ -494,7 +494,7 @@ static int writer(const struct unwind_table *want, int nr)
 		if ((i + nr) % 3 == 0)
 			unlink(kept());
 	}
-	table_cache_close(cache);
+	cache_dir_close(cache);
 	return 0;
 }
 
@@ -539,10 +539,10 @@ static int default_places(void)
 		return 64;
 	setenv("HOME", fix.base, 1);
 	setenv("XDG_CACHE_HOME", "relative", 1);
-	table_cache_close(table_cache_open(NULL, TABLE_CACHE_BYTES));
+	cache_dir_close(table_cache_open(NULL, TABLE_CACHE_BYTES));
 	wrong |= !is_folder(fix.base, ".cache/bpfprof/rows");
 	setenv("XDG_CACHE_HOME", fix.base, 1);
-	table_cache_close(table_cache_open(NULL, TABLE_CACHE_BYTES));
+	cache_dir_close(table_cache_open(NULL, TABLE_CACHE_BYTES));
 	wrong |= !is_folder(fix.base, "bpfprof/rows") << 1;
 	unsetenv("XDG_CACHE_HOME");
 	unsetenv("HOME");

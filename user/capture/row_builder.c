@@ -71,7 +71,7 @@ static void queue_deinit(struct build_queue *queue)
 	free(queue->items);
 }
 
-static void build(struct build_item *item, struct table_cache *cache)
+static void build(struct build_item *item, struct cache_dir *cache)
 {
 	if (item->fd < 0) {
 		item->table = unwind_table_from_memory((void *)getauxval(AT_SYSINFO_EHDR),
@@ -87,7 +87,7 @@ static void build(struct build_item *item, struct table_cache *cache)
 
 static void *builder_main(void *arg)
 {
-	struct table_cache *cache = table_cache_open(NULL, TABLE_CACHE_BYTES);
+	struct cache_dir *cache = table_cache_open(NULL, TABLE_CACHE_BYTES);
 	struct row_builder *builder = arg;
 	struct build_item item;
 
@@ -105,7 +105,7 @@ static void *builder_main(void *arg)
 		eventfd_write(builder->done_fd, 1);
 	}
 	pthread_mutex_unlock(&builder->lock);
-	table_cache_close(cache);
+	cache_dir_close(cache);
 	return NULL;
 }
 

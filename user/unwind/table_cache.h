@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compiled unwind tables on disk, by build-id: compiling a large library takes hundreds of
- * milliseconds, reading its table back one or two.
+ * Compiled unwind tables on disk, by build-id (base/cache_dir.h, kind "rows"): compiling a large
+ * library takes hundreds of milliseconds, reading its table back one or two.
  *
- *	/var/cache/bpfprof/rows/<build-id>.rows		root
- *	$XDG_CACHE_HOME/bpfprof/rows/...		others; ~/.cache without the variable
- *
- * A help, never a need: whatever is wrong with the folder or a file, the table is compiled. Only
- * folders and files are used that belong to the effective user and that nobody else may write.
- * Several processes may share a folder: files appear whole, by rename. For one thread at a time.
+ * A help, never a need: whatever is wrong with the folder or a file, the table is compiled.
  */
 #ifndef BPFPROF_UNWIND_TABLE_CACHE_H
 #define BPFPROF_UNWIND_TABLE_CACHE_H
@@ -16,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cache_dir.h"
 #include "unwind/table.h"
 
 enum {
@@ -26,15 +22,8 @@ enum {
 	TABLE_CACHE_ROWS_MIN = 1024,
 };
 
-struct table_cache;
-
-/*
- * The folder bpfprof/rows in @base (NULL: where the user's caches are), made with mode 0700 where
- * it is missing; its files take at most @max_bytes of disk. *owned*; NULL, which is a cache as
- * well, one that keeps nothing: there is no such folder, and none can be made, or it is not safe.
- */
-struct table_cache *table_cache_open(const char *base, uint64_t max_bytes);
-void table_cache_close(struct table_cache *cache);
+/* As cache_dir_open(); closed by cache_dir_close(). */
+struct cache_dir *table_cache_open(const char *base, uint64_t max_bytes);
 
 /*
  * The table of the executable @fd (borrowed), whose build-id is @build_id: from the folder, else
@@ -42,7 +31,7 @@ void table_cache_close(struct table_cache *cache);
  * tables, those without a build-id (@len 0) and those of files that anybody may write are compiled
  * each time. Not for adding rows or rules to.
  */
-struct unwind_table *table_cache_get(struct table_cache *cache, int fd, const uint8_t *build_id,
+struct unwind_table *table_cache_get(struct cache_dir *cache, int fd, const uint8_t *build_id,
 				     size_t len);
 
 #endif
