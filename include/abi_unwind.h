@@ -41,7 +41,7 @@ enum bp_unwind_limits {
 	/* is_eh_return: libgcc's frames take 71 words; how far up a frame may lie that an exception
 	 * goes to. */
 	BP_EH_FRAME_WORDS = 128,
-	BP_EH_TURN = 16, /* of them at a time: a verifier follows a loop to its bound */
+	BP_EH_TURN = 4, /* of them at a time: a verifier follows a loop to its bound */
 	BP_EH_DISTANCE_MAX = 1 << 23,
 };
 

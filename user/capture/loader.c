@@ -19,6 +19,7 @@
 #include "bpfprof.skel.h"
 #include "capture/cpus.h"
 #include "capture/glob.h"
+#include "capture/kernel_types.h"
 #include "capture/vma_selftest.h"
 
 static int loader_print(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -232,9 +233,28 @@ static void explain_load_failure(int err)
 			  strerror(-err));
 }
 
-static int loader_load(struct loader *loader, const struct capture_opts *opts)
+/* Open the object, to be relocated by --btf or by what our cache has of the kernel's types. *@fd,
+ * *owned*, is needed until it is loaded. */
+static struct bpfprof *open_object(const struct capture_opts *opts, int *fd)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, open_opts, .btf_custom_path = opts->btf_path);
+	char path[32];
+
+	if (!opts->btf_path) {
+		size_t len;
+		const void *elf = bpfprof__elf_bytes(&len);
+
+		*fd = kernel_types_open(elf, len);
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
+		if (*fd >= 0)
+			open_opts.btf_custom_path = path;
+	}
+	return bpfprof__open_opts(&open_opts);
+}
+
+static int loader_load(struct loader *loader, const struct capture_opts *opts)
+{
+	_cleanup_close_ int types_fd = -1;
 	struct number_set possible = {0};
 	uint32_t possible_cnt;
 	int err = cpus_read("possible", &possible);
@@ -243,7 +263,7 @@ static int loader_load(struct loader *loader, const struct capture_opts *opts)
 		return err;
 	possible_cnt = possible.items[possible.cnt - 1] + 1;
 	number_set_deinit(&possible);
-	loader->skel = bpfprof__open_opts(&open_opts);
+	loader->skel = open_object(opts, &types_fd);
 	if (!loader->skel) {
 		err = -errno;
 		explain_load_failure(err);
