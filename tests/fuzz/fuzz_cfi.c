@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../unit/cfi_image.h"
+#include "fuzz_image.h"
 #include "unwind/table.h"
 
 enum {
@@ -112,10 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		compile_cfi(data[0], data + 1, size - 1);
 		return 0;
 	}
-	image = malloc(size);
-	if (!image)
-		return 0;
-	memcpy(image, data + 1, size - 1);
+	image = image_copy(data + 1, size - 1);
 	/* Compressed sections say more than they weigh, within libelf's bound of 1032 to 1. */
 	compile(image, size - 1, size * 1032 + 4096);
 	free(image);

@@ -26,6 +26,7 @@ static void check(bool holds)
 #include "elf/debug_link.h"
 #include "elf/elf_file.h"
 #include "elf/symtab.h"
+#include "fuzz_image.h"
 
 enum input_kind { AS_IMAGE, AS_LINK, AS_DATA, AS_PACKED_IMAGE, KIND_CNT };
 
@@ -108,9 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (!size || size > INPUT_MAX)
 		return 0;
-	copy = malloc(size > 1 ? size - 1 : 1); /* its own, so that a byte beyond it is found */
-	check(copy != NULL);
-	memcpy(copy, data + 1, size - 1);
+	copy = image_copy(data + 1, size - 1);
 	switch ((enum input_kind)(data[0] % KIND_CNT)) {
 	case AS_LINK:
 		check_section(".gnu_debuglink", copy, size - 1);

@@ -4,10 +4,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "elf/dwarf_index.h"
+#include "fuzz_image.h"
 
 enum {
 	FRAMES_MAX = 8,
@@ -39,28 +38,13 @@ static void look_up(struct dwarf_index *index, uint64_t vaddr)
 	}
 }
 
-static int image_fd(const uint8_t *data, size_t len)
-{
-	static int fd = -1;
-
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (ftruncate(fd, 0) || pwrite(fd, data, len, 0) != (ssize_t)len)
-		abort();
-	return fd;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct dwarf_index_opts opts = {.alt_fd = -1, .budget_bytes = BUDGET_BYTES};
 	struct dwarf_index *index = NULL;
 	struct elf_file *elf;
-	void *copy = malloc(len ? len : 1);
+	void *copy = image_copy(data, len);
 
-	if (!copy)
-		return 0;
-	if (len)
-		memcpy(copy, data, len);
 	elf = elf_file_from_memory(copy, len);
 	if (elf) {
 		opts.alt_fd = image_fd(data, len);

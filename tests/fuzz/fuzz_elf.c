@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: a whole ELF image, opened from memory: build-id, offsets, symbols, PLT. */
+/* Fuzz target: a whole ELF image, opened from memory: build-id, segments, symbols, PLT. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "elf/elf_file.h"
+#include "elf/segments.h"
 #include "elf/symtab.h"
+#include "fuzz_image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -32,37 +32,45 @@ static void look_around(const struct symtab *symtab)
 	}
 }
 
-static void fuzz_build_id_fd(const uint8_t *data, size_t len)
+static void fuzz_build_id_fd(int fd)
 {
-	static int fd = -1;
 	uint8_t build_id[20];
 
-	if (fd < 0)
-		fd = memfd_create("fuzz", MFD_CLOEXEC);
-	if (ftruncate(fd, 0) || pwrite(fd, data, len, 0) != (ssize_t)len)
-		abort();
 	if (elf_build_id_fd(fd, build_id, sizeof(build_id)) > sizeof(build_id))
 		abort();
 }
 
+/* From memory and from the file they are the same, and the first byte of each is found. */
+static void fuzz_segments(const void *image, size_t len, int fd)
+{
+	struct elf_segments segments = {0}, from_file = {0};
+	uint64_t vaddr;
+
+	if (elf_segments_parse(image, len, &segments) != elf_segments_read(fd, &from_file) ||
+	    segments.cnt != from_file.cnt)
+		abort();
+	for (size_t i = 0; i < segments.cnt; i++) {
+		const struct elf_segment *segment = &segments.items[i];
+
+		if (segment->file_bytes && elf_segments_vaddr(&segments, segment->file_off, &vaddr))
+			abort();
+	}
+	elf_segments_deinit(&segments);
+	elf_segments_deinit(&from_file);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
+	void *copy = image_copy(data, len);
 	struct symtab *symtab = NULL;
 	struct elf_file *elf;
 	uint8_t build_id[20];
-	uint64_t vaddr;
-	void *copy;
 
-	fuzz_build_id_fd(data, len);
-	copy = malloc(len ? len : 1);
-	if (!copy)
-		return 0;
-	if (len)
-		memcpy(copy, data, len);
+	fuzz_build_id_fd(image_fd(data, len));
+	fuzz_segments(copy, len, image_fd(data, len));
 	elf = elf_file_from_memory(copy, len);
 	if (elf) {
 		elf_build_id(elf, build_id, sizeof(build_id));
-		elf_vaddr_of_offset(elf, len / 2, &vaddr);
 		if (!symtab_from_elf(elf, NULL, &symtab))
 			look_around(symtab);
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elf/go_symbols.h"
+#include "fuzz_image.h"
 
 enum { LOOKUPS = 64, TEXT_VADDR = 0x401000 };
 
@@ -32,12 +33,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct go_symbols *syms;
 	struct elf_file *elf;
-	void *copy = malloc(len ? len : 1);
+	void *copy = image_copy(data, len);
 
-	if (!copy)
-		return 0;
-	if (len)
-		memcpy(copy, data, len);
 	elf = elf_file_from_memory(copy, len);
 	if (elf && !go_symbols_from_elf(elf, &syms)) {
 		for (int i = 0; i < LOOKUPS; i++) {

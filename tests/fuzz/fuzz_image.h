@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An input as an ELF image: in memory of exactly its length, so that a read beyond it is seen, and
- * as a file. */
+/* An input in memory of exactly its length, so that a read beyond it is seen, and as a file. */
 #ifndef BPFPROF_TESTS_FUZZ_IMAGE_H
 #define BPFPROF_TESTS_FUZZ_IMAGE_H
 

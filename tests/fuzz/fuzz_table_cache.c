@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hmap.h"
+#include "fuzz_image.h"
 #include "unwind/table_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -61,25 +62,14 @@ static void check(const struct unwind_table *table, const uint8_t *file, size_t 
 	look_around(table);
 }
 
-static uint8_t *copy_of(const uint8_t *data, size_t size)
-{
-	uint8_t *copy = malloc(size ? size : 1);
-
-	if (!copy)
-		abort();
-	if (size)
-		memcpy(copy, data, size);
-	return copy;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *file = copy_of(data, size);
+	uint8_t *file = image_copy(data, size);
 	struct unwind_table *table;
 
-	unwind_table_free(table_file_decode(copy_of(data, size), size, &source));
+	unwind_table_free(table_file_decode(image_copy(data, size), size, &source));
 	forge(file, size);
-	table = table_file_decode(copy_of(file, size), size, &source);
+	table = table_file_decode(image_copy(file, size), size, &source);
 	if (table)
 		check(table, file, size);
 	unwind_table_free(table);
