@@ -5,38 +5,27 @@
 # A sampled share is never exact. It is held against its expectation with four standard deviations of a binomial
 # variable (one false alarm in 16,000), which more samples make narrower; counts are held to the unit.
 
+. tests/e2e/cases.sh
+
 # shellcheck disable=SC2034 # for the test
-top=$PWD
-BUILD=$(realpath -m "${BUILD:-build}")
-export BUILD
-TMPDIR=${TMPDIR:-$(mktemp -d)} # only tests/run gives and removes one
 bpfprof=$BUILD/bpfprof
 workloads=$top/tests/workloads
 helpers=$BUILD/tests/bench
-said=$TMPDIR/said
-status=0
 loads=()
 
-: >"$said"
 mkdir -p "$TMPDIR/bin" "$TMPDIR/out"
 # Whoever a recorded command runs as has to get at the programs.
 chmod 755 "$TMPDIR" "$TMPDIR/bin"
 PATH=$TMPDIR/bin:$PATH
 unset SUDO_UID SUDO_GID SUDO_USER
-trap 'stop_loads' EXIT
-trap 'exit 143' TERM INT
+trap 'stop_loads; rm -rf "$tmp"' EXIT
 
-# verdict STATUS NAME: one case. A failure shows what is in $said.
+# verdict STATUS NAME: one case. What the log says is always shown, and belongs to this case alone.
 verdict()
 {
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		status=1
-	fi
-	sed 's/^#* */#   /' "$said" | tail -n 25 | cut -c -300
-	: >"$said"
+	result "$1" "$2"
+	[ "$1" != 0 ] || show_log
+	: >"$log"
 }
 
 # check NAME COMMAND...: the command succeeds.
@@ -44,13 +33,8 @@ check()
 {
 	local name=$1
 	shift
-	"$@" >>"$said" 2>&1
+	"$@" >>"$log" 2>&1
 	verdict $? "$name"
-}
-
-skip()
-{
-	echo "skip - $1: $2"
 }
 
 # --- Programs to record ---
@@ -64,7 +48,7 @@ compile()
 	*.cpp) compiler=g++ ;;
 	esac
 	if ! $compiler -O2 -g -D_GNU_SOURCE -fno-omit-frame-pointer "$@" -o "$TMPDIR/bin/$name" "$source" -lpthread \
-		>>"$said" 2>&1; then
+		>>"$log" 2>&1; then
 		verdict 1 "$name compiles"
 		exit 1
 	fi
@@ -72,7 +56,7 @@ compile()
 
 build_helpers()
 {
-	if ! "$top/tests/bench/build" >>"$said" 2>&1; then
+	if ! "$top/tests/bench/build" >>"$log" 2>&1; then
 		verdict 1 "the helpers of tests/bench compile"
 		exit 1
 	fi
@@ -126,9 +110,9 @@ record()
 	local name=$TMPDIR/out/$1 code
 	shift
 	rm -f "$name.folded" "$name.json"
-	"$bpfprof" -q -o "$name.folded" --annotate --stats "$name.json" "$@" 2>>"$said" </dev/null
+	"$bpfprof" -q -o "$name.folded" --annotate --stats "$name.json" "$@" 2>>"$log" </dev/null
 	code=$?
-	echo "bpfprof $* -> $code" >>"$said"
+	echo "bpfprof $* -> $code" >>"$log"
 	return $code
 }
 
@@ -137,7 +121,7 @@ recorded()
 {
 	local name=$1 case=$2
 	shift 2
-	record "$name" "$@" && balanced "$name" >>"$said" 2>&1
+	record "$name" "$@" && balanced "$name" >>"$log" 2>&1
 	verdict $? "$case: exit status 0, and the books balance"
 }
 
@@ -243,8 +227,8 @@ retried()
 	local times=$1 name=$2 try
 	shift 2
 	for try in $(seq "$times"); do
-		echo "try $try:" >>"$said"
-		"$@" >>"$said" 2>&1 && break
+		echo "try $try:" >>"$log"
+		"$@" >>"$log" 2>&1 && break
 	done
 	verdict $? "$name"
 }
@@ -265,7 +249,7 @@ count_within()
 {
 	rm -f "$TMPDIR/counted"
 	(sleep 0.5; exec "$helpers/count_only" "$helpers/count_only.bpf.o" "${2:-999}" $(($1 - 1))) \
-		>"$TMPDIR/counted" 2>>"$said" &
+		>"$TMPDIR/counted" 2>>"$log" &
 	loads+=($!)
 }
 
@@ -280,8 +264,8 @@ counted()
 # --- Can this machine record at all? ---
 
 build_helpers
-if ! timeout 30 "$bpfprof" -q -d 200ms -I -f >/dev/null 2>"$said"; then
-	skip "recording" "$(tail -n 1 "$said")"
+if ! timeout 30 "$bpfprof" -q -d 200ms -I -f >/dev/null 2>"$log"; then
+	skip "recording" "$(tail -n 1 "$log")"
 	exit 0
 fi
-: >"$said"
+: >"$log"

@@ -32,7 +32,7 @@ check "no root: no file" is "$(find "$out/theirs" -type f | wc -l) == 0"
 (cd "$out/theirs" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all "$bpfprof" doctor) \
 	>"$out/doctor" 2>&1 </dev/null
 code=$?
-cat "$out/doctor" >>"$said"
+cat "$out/doctor" >>"$log"
 check "no root: doctor says so, status 1" is "$code == 1 && $(grep -ciE 'root|CAP_' "$out/doctor") >= 1"
 
 # --- Without BTF ---
@@ -43,7 +43,7 @@ isolated()
 	shift
 	unshare -m sh -c "$script" sh "$@" 2>"$out/err" </dev/null
 }
-if ! unshare -m true 2>>"$said"; then
+if ! unshare -m true 2>>"$log"; then
 	skip "no BTF, read-only and full disks" "no mount name space here"
 	exit $status
 fi
@@ -71,7 +71,7 @@ code=$?
 check "full disk: status 1" is "$code == 1"
 check "full disk: one line that names the file" one_line "disk/x.svg.*No space" "$out/err"
 check "full disk: nothing half written" is "$(wc -l <"$out/left") == 0"
-"$bpfprof" convert "$out/kept.pb.gz" -o - >"$out/kept.folded" 2>>"$said"
+"$bpfprof" convert "$out/kept.pb.gz" -o - >"$out/kept.folded" 2>>"$log"
 check "full disk: the other output and the ledger are complete" balanced kept 500
 
 isolated 'mount -t tmpfs -o size=4k none "$2" && "$1" -q -a -F 999 -d 1 -o "$2/x.svg" -- sh -c "split 0.2; exit 7"' \
@@ -80,7 +80,7 @@ code=$?
 check "full disk, with COMMAND: status 125" is "$code == 125"
 
 # --- The reader of stdout goes away ---
-"$bpfprof" -q -a -F 999 -d 1 -f -o "$out/beside.folded" --stats "$out/beside.json" 2>>"$said" | head -n 1 >/dev/null
+"$bpfprof" -q -a -F 999 -d 1 -f -o "$out/beside.folded" --stats "$out/beside.json" 2>>"$log" | head -n 1 >/dev/null
 check "a reader that stops early costs no other output" balanced beside 500
 
 # --- An event that is not there ---
@@ -102,7 +102,7 @@ check "-F beyond the kernel's limit: status 2" is "$code == 2"
 check "... one line with the limit" one_line "$limit" "$out/err"
 
 # --- SIGKILL leaves nothing in the kernel and no file ---
-"$bpfprof" -q -a -d 60 -o "$out/killed.svg" 2>>"$said" &
+"$bpfprof" -q -a -d 60 -o "$out/killed.svg" 2>>"$log" &
 victim=$!
 bpftool=$(PATH=$PATH:/usr/sbin:/sbin command -v bpftool)
 programs()

@@ -4,18 +4,7 @@
 # header of include/ that changes for one side of the kernel boundary only.
 # timeout: 900
 set -u
-status=0
-
-result()
-{
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' "$TMPDIR/log" 2>/dev/null | tail -n 20
-		status=1
-	fi
-}
+. tests/e2e/cases.sh
 
 # Variables of the make that runs us (WERROR=1, ...), without its flags and job server.
 case ${MAKEFLAGS:-} in
@@ -25,7 +14,7 @@ esac
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
 # The copy takes the built objects along, with their times, so that only the changes are built.
-copy=$TMPDIR/copy
+copy=$tmp/copy
 mkdir "$copy"
 find . -mindepth 1 -maxdepth 1 ! -name .git ! -name build -exec cp -a {} "$copy" \;
 mkdir "$copy/build"
@@ -38,7 +27,7 @@ cd "$copy" || exit 1
 build()
 {
 	# shellcheck disable=SC2086 # a list of words
-	make -j2 $variables O=build "$@" >"$TMPDIR/log" 2>&1
+	make -j2 $variables O=build "$@" >"$log" 2>&1
 }
 
 # Which objects are newer than the mark: their names, sorted, in one line
@@ -80,14 +69,14 @@ has()
 {
 	case " $(rebuilt)" in
 	*" $1 "*) result 0 "$2" ;;
-	*) echo "rebuilt: $(rebuilt)" >"$TMPDIR/log"; result 1 "$2" ;;
+	*) echo "rebuilt: $(rebuilt)" >"$log"; result 1 "$2" ;;
 	esac
 }
 
 has_not()
 {
 	case " $(rebuilt)" in
-	*" $1 "*) echo "rebuilt: $(rebuilt)" >"$TMPDIR/log"; result 1 "$2" ;;
+	*" $1 "*) echo "rebuilt: $(rebuilt)" >"$log"; result 1 "$2" ;;
 	*) result 0 "$2" ;;
 	esac
 }
@@ -168,9 +157,9 @@ result $? "a header that is gone does not stop the build"
 # --- What is missing is said in one line ---
 touch mark
 build CLANG=no-such-clang build/bpfprof.bpf.o
-[ $? = 2 ] && [ "$(grep -vc '^make' "$TMPDIR/log")" = 1 ] && grep -q 'missing: clang.*sudo make deps' "$TMPDIR/log"
+[ $? = 2 ] && [ "$(grep -vc '^make' "$log")" = 1 ] && grep -q 'missing: clang.*sudo make deps' "$log"
 result $? "a missing compiler is one line with its fix"
-build CFLAGS="-nostdinc -I$TMPDIR" build/user/base/buf.o
-[ $? = 2 ] && grep -q 'missing: .*libelf-dev.*apt-get install' "$TMPDIR/log"
+build CFLAGS="-nostdinc -I$tmp" build/user/base/buf.o
+[ $? = 2 ] && grep -q 'missing: .*libelf-dev.*apt-get install' "$log"
 result $? "missing libraries are one line with the packages"
 exit $status

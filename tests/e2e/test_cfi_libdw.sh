@@ -4,43 +4,23 @@
 # of arm64 packages. CFI_SAMPLE=1 takes every file instead of every 40th.
 # timeout: 7200
 set -u
+. tests/e2e/cases.sh
 sample=${CFI_SAMPLE:-40}
-build=${BUILD:-build}
-tmp=${TMPDIR:-/tmp}/cfi_libdw.$$
-status=0
-mkdir -p "$tmp"
-trap 'rm -rf "$tmp"' EXIT
-
-result()
-{
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' "$tmp/log" | tail -n 60
-		status=1
-	fi
-}
 
 # check NAME ARGUMENT...: rules equal libdw's but for the listed differences, and cover 99.99 %.
 check()
 {
 	name=$1
 	shift
-	"$tmp/driver" "$@" >"$tmp/log" 2>&1
+	"$tmp/driver" "$@" >"$log" 2>&1
 	result $? "$name"
 }
 
 # at_least NAME KEY LIMIT: what the last check counted.
 at_least()
 {
-	awk -v key="$2" -v limit="$3" '$1 == key && $2 + 0 >= limit { found = 1 } END { exit !found }' "$tmp/log"
+	awk -v key="$2" -v limit="$3" '$1 == key && $2 + 0 >= limit { found = 1 } END { exit !found }' "$log"
 	result $? "$1"
-}
-
-library_of()
-{
-	ldd "$2" 2>/dev/null | awk -v name="$1" 'index($1, name) { print $3; exit }'
 }
 
 # fixture NAME OPTION...: compile the fixture so, and check it.
@@ -48,21 +28,14 @@ fixture()
 {
 	name=$1
 	shift
-	if "$@" -o "$tmp/fixture" tests/e2e/symbols_fixture.c 2>"$tmp/log"; then
+	if "$@" -o "$tmp/fixture" tests/e2e/symbols_fixture.c 2>"$log"; then
 		check "$name" "$tmp/fixture"
 	else
-		echo "skip - $name: cannot be built here"
+		skip "$name" "cannot be built here"
 	fi
 }
 
-# shellcheck disable=SC2086 # a list of options
-if ! ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -iquote user -iquote include -iquote tests/e2e -o "$tmp/driver" \
-	tests/e2e/cfi_libdw.c tests/e2e/cfi_libdw_step.c "$build/libbpfprof.a" ${LDFLAGS:-} -ldw -lelf -lz \
-	-ldl -lpthread >"$tmp/log" 2>&1; then
-	result 1 "the driver builds"
-	exit 1
-fi
-result 0 "the driver builds"
+build_driver driver tests/e2e/cfi_libdw.c tests/e2e/cfi_libdw_step.c -ldw
 
 libc=$(library_of libc.so "$(command -v sh)")
 check "libc and the vdso" "$libc" "[vdso]"
@@ -79,15 +52,15 @@ head -c 6 /dev/zero | dd of="$tmp/sectionless" bs=1 seek=58 conv=notrunc 2>/dev/
 check "no section headers" "$tmp/sectionless"
 at_least "no section headers, all functions" fdes 1000
 
-if sysroot=$(tools/arm64-sysroot 2>"$tmp/log"); then
+if sysroot=$(tools/arm64-sysroot 2>"$log"); then
 	check "arm64 libraries" --sample 3 "$sysroot"
 	at_least "98 % of rows are inline, arm64" inline_percent 98
 else
-	echo "skip - arm64 libraries: no arm64 packages to be had"
+	skip "arm64 libraries" "no arm64 packages to be had"
 fi
 
-"$tmp/driver" --build 10 "$libc" >"$tmp/log" 2>&1 && awk '{ exit !($5 < 5000) }' "$tmp/log"
+"$tmp/driver" --build 10 "$libc" >"$log" 2>&1 && awk '{ exit !($5 < 5000) }' "$log"
 result $? "libc's rows in 5 ms"
-awk '{ exit !($7 >= 6) }' "$tmp/log"
+awk '{ exit !($7 >= 6) }' "$log"
 result $? "6 million rows per second"
 exit $status

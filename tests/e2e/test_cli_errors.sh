@@ -2,23 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # What bpfprof says and returns when it is used wrongly, and that it leaves no file behind then.
 set -u
-bpfprof=${BUILD:-$PWD/build}/bpfprof
-case $bpfprof in /*) ;; *) bpfprof=$PWD/$bpfprof ;; esac
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-status=0
+. tests/e2e/cases.sh
+bpfprof=$BUILD/bpfprof
+dir=$tmp/here
+mkdir "$dir" && cd "$dir" || exit 1
 
-# verdict RESULT NAME: report one case; 0 is success
+# verdict STATUS NAME: one case, which bpfprof's last words explain
 verdict()
 {
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' out err 2>/dev/null
-		status=1
-	fi
+	cat out err >"$log" 2>/dev/null
+	result "$1" "$2"
 }
 
 # fails CODE PATTERN ARG...: exit status CODE, nothing on stdout, one line on stderr that has PATTERN
@@ -164,7 +157,7 @@ verdict $? "convert does not overwrite its input"
 # --- With a COMMAND; these record, so they need the right to ---
 timeout 20 "$bpfprof" -q -d 200ms -f >/dev/null 2>&1
 if [ $? = 1 ]; then
-	echo "skip - COMMAND's exit status: recording does not work here"
+	skip "COMMAND's exit status" "recording does not work here"
 	exit $status
 fi
 for code in 0 1 7 255; do

@@ -49,16 +49,16 @@ check "children that outlive it do not change its status" slow_children
 nobody=$(id -u nobody) nogroup=$(id -g nobody)
 sed 's/^\(games:.*\):$/\1:nobody/' /etc/group >"$TMPDIR/group"
 chmod 644 "$TMPDIR/group"
-if ! [ "$(id -u)" = 0 ] || ! unshare -m mount --bind "$TMPDIR/group" /etc/group 2>>"$said"; then
+if ! [ "$(id -u)" = 0 ] || ! unshare -m mount --bind "$TMPDIR/group" /etc/group 2>>"$log"; then
 	skip "COMMAND runs as \$SUDO_UID" "no root, or no mount name space to change /etc/group in"
 else
 	# shellcheck disable=SC2016 # the inner shell's variables
 	env -i PATH="$PATH" KEPT='a value; with "quotes"' SUDO_UID="$nobody" SUDO_GID="$nogroup" SUDO_USER=nobody \
 		unshare -m sh -c 'mount --bind "$1" /etc/group && id -G nobody && exec "$2" -q -o "$3" --stats "$4" -- \
 			sh -c "id -u; id -ru; id -g; id -rg; id -G; echo \"\$KEPT\"; env | wc -l; split 0.3"' \
-		sh "$TMPDIR/group" "$bpfprof" "$TMPDIR/out/sudo.folded" "$TMPDIR/out/sudo.json" >"$TMPDIR/identity" 2>>"$said"
+		sh "$TMPDIR/group" "$bpfprof" "$TMPDIR/out/sudo.folded" "$TMPDIR/out/sudo.json" >"$TMPDIR/identity" 2>>"$log"
 	verdict $? "COMMAND runs with SUDO_UID and SUDO_GID set"
-	cat "$TMPDIR/identity" >>"$said"
+	cat "$TMPDIR/identity" >>"$log"
 	{
 		read -r groups
 		read -r uid && read -r real_uid && read -r gid && read -r real_gid && read -r got_groups && read -r kept
@@ -76,11 +76,11 @@ else
 	[ "$variables" -ge 5 ] && [ "$variables" -le 8 ]
 	verdict $? "its environment is what sudo left, nothing more"
 	check "it is recorded like any other" has '^split;.*;main;deal_deck;' sudo 15
-	chown root "$TMPDIR"/out/sudo.* 2>>"$said"
+	chown root "$TMPDIR"/out/sudo.* 2>>"$log"
 fi
 env -u SUDO_UID -u SUDO_GID "$bpfprof" -q -f -- sh -c 'id -u >&2' 2>"$TMPDIR/uid" >/dev/null
 check "without SUDO_UID it runs as the caller" is "$(tail -n 1 "$TMPDIR/uid") == $(id -u)"
-SUDO_UID=many "$bpfprof" -q -f -- true >/dev/null 2>>"$said"
+SUDO_UID=many "$bpfprof" -q -f -- true >/dev/null 2>>"$log"
 code=$?
 check "a SUDO_UID that is no number: 125" is "$code == 125"
 

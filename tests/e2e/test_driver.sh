@@ -2,22 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # The test driver counts what happened: a program that dies, hangs or says nothing has failed.
 set -u
-top=$PWD
-status=0
-cd "$TMPDIR" || exit 1
+. tests/e2e/cases.sh
+cd "$tmp" || exit 1
 mkdir -p tests/unit tests/e2e build/tests
 cp "$top/tests/run" tests/run
-
-result()
-{
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' out
-		status=1
-	fi
-}
 
 # Make the e2e script test_$1.sh of the lines on stdin.
 script()
@@ -32,8 +20,8 @@ expect()
 	name=$1 summary=$2 code=$3
 	shift 3
 	got=0
-	env -u CI ${ci:+CI=true} BUILD=build tests/run "$@" >out 2>&1 || got=$?
-	[ "$(tail -n 1 out)" = "$summary" ] && [ "$got" = "$code" ]
+	env -u CI ${ci:+CI=true} BUILD=build tests/run "$@" >"$log" 2>&1 || got=$?
+	[ "$(tail -n 1 "$log")" = "$summary" ] && [ "$got" = "$code" ]
 	result $? "$name"
 	rm -f tests/e2e/*
 }

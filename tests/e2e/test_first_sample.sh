@@ -3,23 +3,9 @@
 # The first sample counts, whole: programs that the kernel side has never seen live for a few
 # milliseconds, and their stacks still reach _start.
 set -u
-BUILD=${BUILD:-$PWD/build}
-cd "$TMPDIR" || exit 1
+. tests/e2e/cases.sh
+cd "$tmp" || exit 1
 RUNS=200
-status=0
-
-verdict()
-{
-	local code=$1
-	shift
-	if [ "$code" = 0 ]; then
-		echo "ok - $*"
-	else
-		echo "not ok - $*"
-		sed 's/^/# /' err 2>/dev/null
-		status=1
-	fi
-}
 
 # Deep, without frame pointers, half of it in a library of its own.
 cat >library.c <<'END'
@@ -63,15 +49,15 @@ int main(void)
 }
 END
 if [ "$(id -u)" != 0 ]; then
-	echo "skip - first samples: recording needs root"
+	skip "first samples" "recording needs root"
 	exit 0
 fi
 flags='-O2 -fomit-frame-pointer -fno-optimize-sibling-calls -w'
 # shellcheck disable=SC2086 # a list of words
-if ! cc $flags -fPIC -shared -o libfirst.so library.c ||
-	! cc $flags -o program program.c -L. -lfirst -Wl,-rpath,"\$ORIGIN"; then
-	echo "not ok - the programs compile"
-	exit 1
+if ! cc $flags -fPIC -shared -o libfirst.so library.c >"$log" 2>&1 ||
+	! cc $flags -o program program.c -L. -lfirst -Wl,-rpath,"\$ORIGIN" >>"$log" 2>&1; then
+	result 1 "the programs compile"
+	exit $status
 fi
 for i in $(seq $RUNS); do
 	mkdir "run$i"
@@ -87,11 +73,11 @@ for i in \$(seq $RUNS); do run\$i/first; done
 END
 chmod +x storm
 
-"$BUILD/bpfprof" record -F 1999 --stats=stats.json -o first.folded -- ./storm >out 2>err
-verdict $? "a storm of new programs is recorded"
+"$BUILD/bpfprof" record -F 1999 --stats=stats.json -o first.folded -- ./storm >out 2>"$log"
+result $? "a storm of new programs is recorded"
 
-grep -q 'balanced' err && ! grep -q 'unbalanced' err
-verdict $? "the books balance"
+grep -q 'balanced' "$log" && ! grep -q 'unbalanced' "$log"
+result $? "the books balance"
 
 # Stacks with user frames; whole: not cut, and from _start where the program itself is on it (the
 # dynamic linker, which runs before it, may have no symbols).
@@ -111,14 +97,14 @@ END
 echo "# $total samples, $whole whole, $deep from _start to the library's leaf"
 grep '^#' counts | cut -c1-160 | head -n 20
 [ "$total" -ge 400 ]
-verdict $? "the programs were sampled ($total times)"
+result $? "the programs were sampled ($total times)"
 [ $((whole * 100)) -ge $((total * 99)) ]
-verdict $? "99 % of their stacks are whole ($whole of $total)"
+result $? "99 % of their stacks are whole ($whole of $total)"
 [ $((deep * 2)) -ge "$total" ]
-verdict $? "stacks go through the program into its library ($deep)"
+result $? "stacks go through the program into its library ($deep)"
 
 completed=$(sed -n 's/.*"snapshots":{[^}]*"completed":\([0-9]*\).*/\1/p' stats.json)
 grep -o '"snapshots":{[^}]*}' stats.json | sed 's/^/# /'
 [ "${completed:-0}" -ge $RUNS ]
-verdict $? "every program had one completed from a snapshot (${completed:-0})"
+result $? "every program had one completed from a snapshot (${completed:-0})"
 exit $status

@@ -4,30 +4,15 @@
 # compared with what the Go runtime says of the same places in the program that was not stripped.
 # timeout: 600
 set -u
+. tests/e2e/cases.sh
 COUNT=5000
-build=${BUILD:-build}
-tmp=${TMPDIR:-/tmp}/go_frames.$$
-status=0
-mkdir -p "$tmp"
-trap 'rm -rf "$tmp"' EXIT
 export GO111MODULE=off GOFLAGS=-mod=mod GOCACHE="$tmp/cache"
-
-result()
-{
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' "$tmp/log" | tail -n 20
-		status=1
-	fi
-}
 
 # check NAME FILE: every line for $tmp/wanted, which must hold inlined calls, from the tables of FILE.
 check()
 {
-	cut -f1 "$tmp/wanted" | "$tmp/lookup_go" "$2" >"$tmp/found" 2>"$tmp/log" &&
-		diff "$tmp/wanted" "$tmp/found" >"$tmp/log" 2>&1
+	cut -f1 "$tmp/wanted" | "$tmp/lookup_go" "$2" >"$tmp/found" 2>"$log" &&
+		diff "$tmp/wanted" "$tmp/found" >"$log" 2>&1
 	result $? "$1"
 }
 
@@ -44,13 +29,13 @@ program()
 	name=$1
 	linker=$2
 	shift 2
-	if ! go build -ldflags "$linker" "$@" -o "$tmp/full" ./tests/e2e/go_frames >"$tmp/log" 2>&1 ||
+	if ! go build -ldflags "$linker" "$@" -o "$tmp/full" ./tests/e2e/go_frames >"$log" 2>&1 ||
 		! go build -ldflags "-s -w $linker" "$@" -o "$tmp/stripped" ./tests/e2e/go_frames \
-			>>"$tmp/log" 2>&1; then
+			>>"$log" 2>&1; then
 		result 1 "$name: builds"
 		return
 	fi
-	"$tmp/full" $COUNT >"$tmp/wanted" 2>"$tmp/log" &&
+	"$tmp/full" $COUNT >"$tmp/wanted" 2>"$log" &&
 		[ "$(grep -c "$(printf '\t.*\t')" "$tmp/wanted")" -ge $((COUNT / 10)) ]
 	result $? "$name: the runtime's answer, with inlined calls"
 	check "$name" "$tmp/full"
@@ -59,15 +44,9 @@ program()
 	check "$name, stripped and without sections" "$tmp/stripped"
 }
 
-# shellcheck disable=SC2086 # a list of options
-if ! ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -iquote user -o "$tmp/lookup_go" tests/e2e/lookup_go.c \
-	"$build/libbpfprof.a" ${LDFLAGS:-} -lelf -lz -ldl -lpthread >"$tmp/log" 2>&1; then
-	result 1 "the driver builds"
-	exit 1
-fi
-result 0 "the driver builds"
-if ! command -v go >/dev/null; then
-	echo "skip - go: no go"
+build_driver lookup_go tests/e2e/lookup_go.c
+if ! have go; then
+	skip "go" "no go"
 	exit 0
 fi
 program "fixed address" ""

@@ -27,7 +27,7 @@ record_unplugged()
 {
 	local before quick=false
 	rm -f "$out"/*
-	"$bpfprof" -q -a -F 999 -i 1s --by cpu -o "$out/w-%n.folded" --stats "$out/w.json" 2>>"$said" &
+	"$bpfprof" -q -a -F 999 -i 1s --by cpu -o "$out/w-%n.folded" --stats "$out/w.json" 2>>"$log" &
 	recorder=$!
 	sleep 1.5
 	before=$(date +%s%N)
@@ -82,7 +82,7 @@ check "what it missed is not more than elsewhere" \
 
 # --- It starts while a CPU is offline ---
 echo 0 >"$switch"
-"$bpfprof" -q -a -F 999 -d 4 --by cpu -o "$out/late.folded" --stats "$out/late.json" 2>>"$said" &
+"$bpfprof" -q -a -F 999 -d 4 --by cpu -o "$out/late.folded" --stats "$out/late.json" 2>>"$log" &
 recorder=$!
 sleep 1.5
 echo 1 >"$switch"

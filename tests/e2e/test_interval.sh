@@ -37,7 +37,7 @@ record_windows()
 	rm -f "$out"/w-*
 	count_within 5
 	"$bpfprof" -q -a -F 999 -i 1s -d 5 -o "$out/w-%n.pb.gz" -o "$out/w-%n.folded" -o "$out/w-%n.svg" \
-		--force --stats "$out/w.json" 2>>"$said"
+		--force --stats "$out/w.json" 2>>"$log"
 }
 
 is_not_missing_more()
@@ -81,7 +81,7 @@ check "the windows' ticks are what one count over 5 s would be" \
 		$(sum events.0.ticks) >= 0.95 * 999 * $cpu_cnt * $(field w duration_s)"
 check "--stats: the books balance" "$helpers/check_stats" "$out/w.json" 4000
 
-"$bpfprof" -q -a -F 99 -i 1s -d 3 -f >"$out/stdout.folded" 2>>"$said"
+"$bpfprof" -q -a -F 99 -i 1s -d 3 -f >"$out/stdout.folded" 2>>"$log"
 check "windows on stdout end with an empty line: 3 of them" \
 	is "$(grep -c '^$' "$out/stdout.folded") == 3 && $(tail -n 1 "$out/stdout.folded" | wc -w) == 0"
 check "each of them has samples" \

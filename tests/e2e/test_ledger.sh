@@ -99,7 +99,7 @@ done
 exact()
 {
 	local breaches lost
-	breaches=$("$helpers/check_stats" "$TMPDIR/out/$1.json" | tee -a "$said" | grep -v -e 'lost = 0:' -e ' ticks ')
+	breaches=$("$helpers/check_stats" "$TMPDIR/out/$1.json" | tee -a "$log" | grep -v -e 'lost = 0:' -e ' ticks ')
 	lost=$(python3 -c 'import json, sys
 print(sum(json.load(open(sys.argv[1]))["events"][0]["lost"].values()))' "$TMPDIR/out/$1.json")
 	[ -z "$breaches" ] && is "$(samples . "$1") == $(field "$1" events.0.recorded)" &&

@@ -2,39 +2,27 @@
 # SPDX-License-Identifier: Apache-2.0
 # Each lint script reports a small bad file, and is silent about the same file without the fault.
 set -u
-top=$PWD
+. tests/e2e/cases.sh
 tools=$top/tools
 export PYTHONDONTWRITEBYTECODE=1
-status=0
 
 for tool in python3 clang-format clang; do
-	if ! command -v $tool >/dev/null; then
-		echo "skip - lint scripts: $tool is not installed"
+	if ! have $tool; then
+		skip "lint scripts" "$tool is not installed"
 		exit 0
 	fi
 done
 
-cd "$TMPDIR" || exit 1
+cd "$tmp" || exit 1
 mkdir -p user/base user/elf user/encode user/profile user/capture user/unwind bpf include tests/unit
 cp "$top/.clang-format" .
-
-result()
-{
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' out 2>/dev/null
-		status=1
-	fi
-}
 
 # reports NAME MESSAGE CHECK FILE...: the check fails and says MESSAGE about FILE:LINE
 reports()
 {
 	name=$1 message=$2
 	shift 2
-	! "$@" >out 2>&1 && grep -q "^user.*:[0-9].*$message\|^bpf.*:[0-9].*$message\|^include.*:[0-9].*$message" out
+	! "$@" >"$log" 2>&1 && grep -q "^user.*:[0-9].*$message\|^bpf.*:[0-9].*$message\|^include.*:[0-9].*$message" "$log"
 	result $? "$name is reported"
 }
 
@@ -42,7 +30,7 @@ accepts()
 {
 	name=$1
 	shift
-	"$@" >out 2>&1
+	"$@" >"$log" 2>&1
 	result $? "$name is accepted"
 }
 
@@ -109,7 +97,7 @@ accepts "what the layers allow" "$tools/check-layers" user/capture/ok.c user/unw
 printf 'size_t f(void);\n' >user/base/needs.h
 printf '#include <stddef.h>\nsize_t f(void);\n' >user/base/alone.h
 reports "a header that needs another" "does not compile alone with gcc" "$tools/check-headers" user/base/needs.h
-grep -q "does not compile alone with clang" out
+grep -q "does not compile alone with clang" "$log"
 result $? "a header that needs another is reported for clang too"
 accepts "a header that stands alone" "$tools/check-headers" user/base/alone.h
 
@@ -144,9 +132,9 @@ accepts "a complete preamble" "$tools/check-preamble" user/base/spdx.c
 rm -rf user bpf include tests
 mkdir -p user/base
 printf '/* SPDX-License-Identifier: Apache-2.0 */\n/* Nothing. */\nint x;\n' >user/base/x.c
-LINT_CFLAGS=-std=gnu11 "$tools/lint" >out 2>&1
+LINT_CFLAGS=-std=gnu11 "$tools/lint" >"$log" 2>&1
 result $? "the driver passes a clean tree"
 printf '/* SPDX-License-Identifier: Apache-2.0 */\n/* Nothing. */\nint x; // y\n' >user/base/x.c
-! LINT_CFLAGS=-std=gnu11 "$tools/lint" >out 2>&1 && grep -q 'comments *FAILED' out
+! LINT_CFLAGS=-std=gnu11 "$tools/lint" >"$log" 2>&1 && grep -q 'comments *FAILED' "$log"
 result $? "the driver fails when one check does"
 exit $status

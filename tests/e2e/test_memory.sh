@@ -20,7 +20,7 @@ anonymous()
 }
 
 keep_cpus_busy 300
-"$bpfprof" -q -F 999 --comm split -d $((long + 5)) -o "$TMPDIR/out/x.folded" --stats "$TMPDIR/out/x.json" 2>>"$said" &
+"$bpfprof" -q -F 999 --comm split -d $((long + 5)) -o "$TMPDIR/out/x.folded" --stats "$TMPDIR/out/x.json" 2>>"$log" &
 recorder=$!
 sleep $short
 after_short=$(anonymous)
@@ -35,7 +35,7 @@ check "its peak, files written, is within 64 MiB" is "$(field x cost.rss_anon_pe
 check "kernel memory is within 32 MiB" is "$(field x cost.kernel_bytes) <= 32 * 2 ^ 20"
 
 # --- Windows: the tenth is no larger than the third ---
-"$bpfprof" -q -F 999 --comm split -i 1s -d 11 --force -o "$TMPDIR/out/w-%n.folded" 2>>"$said" &
+"$bpfprof" -q -F 999 --comm split -i 1s -d 11 --force -o "$TMPDIR/out/w-%n.folded" 2>>"$log" &
 recorder=$!
 sleep 3.5
 third=$(anonymous)

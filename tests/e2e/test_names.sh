@@ -34,7 +34,7 @@ check "C++: no mangled name is left" has_no ';_Z' cpp
 if ! command -v rustc >/dev/null; then
 	skip "Rust" "there is no rustc"
 else
-	rustc -O -g -C force-frame-pointers=yes --crate-name names -o "$TMPDIR/bin/names_rust" "$workloads/names.rs" >>"$said" 2>&1
+	rustc -O -g -C force-frame-pointers=yes --crate-name names -o "$TMPDIR/bin/names_rust" "$workloads/names.rs" >>"$log" 2>&1
 	verdict $? "names.rs compiles"
 	recorded rust "Rust" -F 999 -- names_rust 100000
 	for name in '<names::shop::Till as names::shop::Serve>::serve' 'names::shop::counter::count' 'names::shop::weigh'; do
@@ -63,7 +63,7 @@ stop_loads
 
 # Lived and deleted while nobody looked: its build-id comes from its own memory.
 cp "$TMPDIR/bin/split" "$TMPDIR/bin/unseen"
-"$bpfprof" -q -a -F 999 -d 3 -o "$TMPDIR/out/unseen.pb.gz" 2>"$said" &
+"$bpfprof" -q -a -F 999 -d 3 -o "$TMPDIR/out/unseen.pb.gz" 2>"$log" &
 recorder=$!
 sleep 1
 kill -STOP "$recorder"
@@ -74,7 +74,7 @@ verdict $? "a program that was gone before anybody looked"
 build_id=$(readelf -n "$TMPDIR/bin/split" | sed -n 's/.*Build ID: //p')
 said_build_id()
 {
-	zcat "$TMPDIR/out/unseen.pb.gz" | grep -a -o "unseen\|$build_id" | sort -u | tee -a "$said" | grep -q "$build_id"
+	zcat "$TMPDIR/out/unseen.pb.gz" | grep -a -o "unseen\|$build_id" | sort -u | tee -a "$log" | grep -q "$build_id"
 }
 check "a program that was gone before anybody looked has its build-id" said_build_id
 exit $status

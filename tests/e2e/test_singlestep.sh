@@ -7,38 +7,23 @@
 #
 # What is listed, and why, comes as comments at the end.
 set -u
-build=${BUILD:-build}
-step=$build/tests/singlestep
-tmp=${TMPDIR:-/tmp}/singlestep.$$
-status=0
-mkdir -p "$tmp"
-trap 'rm -rf "$tmp"' EXIT
+. tests/e2e/cases.sh
+step=$BUILD/tests/singlestep
 : >"$tmp/totals"
-
-result()
-{
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' "$tmp/log" | head -n 20
-		status=1
-	fi
-}
 
 # run NAME [STEPOPTION...] -- PROGRAM [ARG...]: the case NAME.
 run()
 {
 	name=$1
 	shift
-	timeout 250 "$step" "$@" >"$tmp/log" 2>&1 </dev/null
+	timeout 250 "$step" "$@" >"$log" 2>&1 </dev/null
 	code=$?
 	# A program that failed by itself proves nothing, unless it was cut short.
-	if [ $code = 0 ] && grep -q '^exit [1-9]' "$tmp/log"; then
+	if [ $code = 0 ] && grep -q '^exit [1-9]' "$log"; then
 		code=1
 	fi
 	result $code "$name"
-	cat "$tmp/log" >>"$tmp/totals"
+	cat "$log" >>"$tmp/totals"
 }
 
 # build COMPILER SOURCE FLAG...: the program's path into $program; 1: this compiler cannot here.
@@ -59,7 +44,7 @@ compile()
 		set -- "$@" "tests/workloads/step_$source.c"
 		;;
 	esac
-	"$compiler" -w -D_GNU_SOURCE "$@" -o "$program" 2>"$tmp/log"
+	"$compiler" -w -D_GNU_SOURCE "$@" -o "$program" 2>"$log"
 }
 
 # config PROGRAMS COMPILER FLAG...: each of the programs, built that way.
@@ -68,8 +53,8 @@ config()
 	programs=$1 cc=$2
 	shift 2
 	for source in $programs; do
-		if ! command -v "$cc" >/dev/null || ! compile "$cc" "$source" "$@"; then
-			echo "skip - $cc $*, $source: it cannot be built here"
+		if ! have "$cc" || ! compile "$cc" "$source" "$@"; then
+			skip "$cc $*, $source" "it cannot be built here"
 			continue
 		fi
 		case $source in
@@ -122,21 +107,21 @@ every()
 case $(uname -m) in
 x86_64) ;;
 *)
-	echo "skip - every instruction: x86-64 only"
+	skip "every instruction" "x86-64 only"
 	exit 0
 	;;
 esac
 if [ ! -x "$step" ]; then
-	echo "not ok - $step is built (make bpfhost)"
-	exit 1
+	result 1 "$step is built (make bpfhost)"
+	exit $status
 fi
 if [ "${1:-}" = --long ]; then every; else short; fi
 
 awk '$1 ~ /^(steps|equal|frames|signals|wrong|unfinished|cfi_wrong|jump|no_cfi)$/ { sum[$1] += $2 }
 	END { for (name in sum) print name, sum[name]; exit sum["cfi_wrong"] * 10000 > sum["steps"] }' \
-	"$tmp/totals" >"$tmp/log"
+	"$tmp/totals" >"$log"
 result $? "the CFI is wrong at no more than one step in 10,000"
-sort "$tmp/log" | sed 's/^/# /'
+sort "$log" | sed 's/^/# /'
 # What is listed, by the frame above which it differs: steps, and the first case as the example.
 awk '/^place (cfi_wrong|no_cfi|jump) / {
 		split($0, part, ": ")

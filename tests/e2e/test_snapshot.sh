@@ -3,25 +3,11 @@
 # The unwinder on stopped threads of real programs, and on their core files, against libdwfl and gdb
 # (tests/bpfhost/snapshot.c).
 set -u
-build=${BUILD:-build}
-snapshot=$build/tests/snapshot
-tmp=${TMPDIR:-/tmp}/snapshot.$$
-status=0
+. tests/e2e/cases.sh
+snapshot=$BUILD/tests/snapshot
 pid=
-mkdir -p "$tmp"
 trap 'stop; rm -rf "$tmp"' EXIT
 export DEBUGINFOD_URLS=
-
-result()
-{
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' "$tmp/log" | head -n 40
-		status=1
-	fi
-}
 
 stop()
 {
@@ -31,13 +17,13 @@ stop()
 
 figures()
 {
-	awk '/^(stacks|frames|equal|further|leaving|both_end) / { text = text " " $1 " " $2 } END { print "#" text }' "$tmp/log"
+	awk '/^(stacks|frames|equal|further|leaving|both_end) / { text = text " " $1 " " $2 } END { print "#" text }' "$log"
 }
 
 # Threads stopped while they run: the process $pid, 150 times.
 check_live()
 {
-	"$snapshot" --pid "$pid" --rounds 150 >"$tmp/log" 2>&1
+	"$snapshot" --pid "$pid" --rounds 150 >"$log" 2>&1
 	result $? "$1, running"
 	figures
 }
@@ -46,15 +32,15 @@ check_live()
 # stands on that instruction.
 check_core()
 {
-	if ! command -v gcore >/dev/null; then
-		echo "skip - $1, core: no gcore"
+	if ! have gcore; then
+		skip "$1, core" "no gcore"
 		return
 	fi
-	gcore -o "$tmp/core" "$pid" >"$tmp/log" 2>&1
-	"$snapshot" --core "$tmp/core.$pid" --print >"$tmp/log" 2>&1
+	gcore -o "$tmp/core" "$pid" >"$log" 2>&1
+	"$snapshot" --core "$tmp/core.$pid" --print >"$log" 2>&1
 	result $? "$1, core"
 	figures
-	grep '^[0-9][0-9]* [0-9a-f]' "$tmp/log" | sed 's/ [0-9a-f]*//' | sort >"$tmp/ours"
+	grep '^[0-9][0-9]* [0-9a-f]' "$log" | sed 's/ [0-9a-f]*//' | sort >"$tmp/ours"
 	gdb -nx -batch -iex 'set debuginfod enabled off' -x tests/bpfhost/gdb_stacks.py "$2" \
 		"$tmp/core.$pid" 2>"$tmp/gdb_errors" | grep '^[0-9][0-9]* [0-9a-f]' |
 		sed 's/ [0-9a-f]*//' | sort >"$tmp/gdb"
@@ -62,7 +48,7 @@ check_core()
 	awk 'NR == FNR { if (sub(/ \.\.\.$/, "")) cut[$1] = NF; next }
 		$1 in cut { NF = cut[$1] } { print }' "$tmp/gdb" "$tmp/ours" >"$tmp/ours_cut"
 	sed 's/ \.\.\.$//' "$tmp/gdb" >"$tmp/gdb_cut"
-	[ -s "$tmp/ours" ] && diff "$tmp/ours_cut" "$tmp/gdb_cut" >"$tmp/log"
+	[ -s "$tmp/ours" ] && diff "$tmp/ours_cut" "$tmp/gdb_cut" >"$log"
 	result $? "$1, core, gdb"
 	rm -f "$tmp/core.$pid"
 }
@@ -70,13 +56,13 @@ check_core()
 case $(uname -m) in
 x86_64) ;;
 *)
-	echo "skip - stopped threads: x86-64 only"
+	skip "stopped threads" "x86-64 only"
 	exit 0
 	;;
 esac
 if [ ! -x "$snapshot" ]; then
-	echo "not ok - $snapshot is built (make bpfhost)"
-	exit 1
+	result 1 "$snapshot is built (make bpfhost)"
+	exit $status
 fi
 
 bash -c 'while :; do for i in 1 2 3 4 5; do x=$((i * 3)); y=${x/3/4}; [[ $y == 7* ]]; done; done' &
@@ -102,7 +88,7 @@ check_live python3
 check_core python3 $python
 stop
 
-if g++ -O2 -pthread -o "$tmp/threads" tests/workloads/snap_threads.cpp 2>"$tmp/log"; then
+if g++ -O2 -pthread -o "$tmp/threads" tests/workloads/snap_threads.cpp 2>"$log"; then
 	"$tmp/threads" &
 	pid=$!
 	sleep 0.3
@@ -110,6 +96,6 @@ if g++ -O2 -pthread -o "$tmp/threads" tests/workloads/snap_threads.cpp 2>"$tmp/l
 	check_core 'C++ threads' "$tmp/threads"
 	stop
 else
-	echo "skip - C++ threads: no g++"
+	skip "C++ threads" "no g++"
 fi
 exit $status

@@ -3,36 +3,21 @@
 # Names of random addresses inside functions, compared with what nm says of the same file; PLT stubs
 # compared with objdump's. Files of this machine, and programs compiled here.
 set -u
+. tests/e2e/cases.sh
 COUNT=2000
-build=${BUILD:-build}
-tmp=${TMPDIR:-/tmp}/symbols_nm.$$
-status=0
 cross= # prefix of nm and objdump
-mkdir -p "$tmp"
-trap 'rm -rf "$tmp"' EXIT
-
-result()
-{
-	if [ "$1" = 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		sed 's/^/# /' "$tmp/log" | tail -n 20
-		status=1
-	fi
-}
 
 # check_nm NAME FILE [NM OPTION]: the case NAME, for the symbols that nm shows with that option.
 check_nm()
 {
 	if ! ${cross}nm -f sysv --defined-only ${3:+"$3"} "$2" >"$tmp/nm" 2>/dev/null ||
 		! grep -q '|  *FUNC|' "$tmp/nm"; then
-		echo "skip - $1: no such symbols in $2"
+		skip "$1" "no such symbols in $2"
 		return
 	fi
-	tests/e2e/nm_truth.py pick $COUNT 1 <"$tmp/nm" >"$tmp/addresses" 2>"$tmp/log" &&
-		"$tmp/lookup_symbols" "$2" <"$tmp/addresses" >"$tmp/names" 2>"$tmp/log" &&
-		tests/e2e/nm_truth.py check "$tmp/names" <"$tmp/nm" >"$tmp/log" 2>&1
+	tests/e2e/nm_truth.py pick $COUNT 1 <"$tmp/nm" >"$tmp/addresses" 2>"$log" &&
+		"$tmp/lookup_symbols" "$2" <"$tmp/addresses" >"$tmp/names" 2>"$log" &&
+		tests/e2e/nm_truth.py check "$tmp/names" <"$tmp/nm" >"$log" 2>&1
 	result $? "$1"
 }
 
@@ -42,13 +27,13 @@ check_debug()
 	id=$(readelf -n "$2" | sed -n 's/.*Build ID: //p')
 	debug=/usr/lib/debug/.build-id/$(echo "$id" | cut -c 1-2)/$(echo "$id" | cut -c 3-).debug
 	if [ ! -e "$debug" ]; then
-		echo "skip - $1: no debug file of $2"
+		skip "$1" "no debug file of $2"
 		return
 	fi
-	nm -f sysv --defined-only "$debug" >"$tmp/nm" 2>"$tmp/log" &&
-		tests/e2e/nm_truth.py pick $COUNT 1 <"$tmp/nm" >"$tmp/addresses" 2>"$tmp/log" &&
-		"$tmp/lookup_symbols" --debug "$2" <"$tmp/addresses" >"$tmp/names" 2>"$tmp/log" &&
-		tests/e2e/nm_truth.py check "$tmp/names" <"$tmp/nm" >"$tmp/log" 2>&1
+	nm -f sysv --defined-only "$debug" >"$tmp/nm" 2>"$log" &&
+		tests/e2e/nm_truth.py pick $COUNT 1 <"$tmp/nm" >"$tmp/addresses" 2>"$log" &&
+		"$tmp/lookup_symbols" --debug "$2" <"$tmp/addresses" >"$tmp/names" 2>"$log" &&
+		tests/e2e/nm_truth.py check "$tmp/names" <"$tmp/nm" >"$log" 2>&1
 	result $? "$1"
 }
 
@@ -60,40 +45,27 @@ check_plt()
 	done | sed -n 's/^0*\([0-9a-f]*\) <\([^>*]*@plt\)>:$/\1 \2/p' | sed 's/@[^@]*@plt/@plt/' |
 		sort -u >"$tmp/wanted"
 	if [ ! -s "$tmp/wanted" ]; then
-		echo "skip - $1: objdump names no stubs in $2"
+		skip "$1" "objdump names no stubs in $2"
 		return
 	fi
 	cut -d' ' -f1 "$tmp/wanted" | "$tmp/lookup_symbols" "$2" | sort -u >"$tmp/names"
-	diff "$tmp/wanted" "$tmp/names" >"$tmp/log" 2>&1
+	diff "$tmp/wanted" "$tmp/names" >"$log" 2>&1
 	result $? "$1"
 }
 
-# The path of the shared library $1 that the program $2 loads.
-library_of()
-{
-	ldd "$2" 2>/dev/null | awk -v name="$1" 'index($1, name) { print $3; exit }'
-}
-
-# shellcheck disable=SC2086 # a list of options
-if ! ${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -iquote user -o "$tmp/lookup_symbols" \
-	tests/e2e/lookup_symbols.c "$build/libbpfprof.a" ${LDFLAGS:-} -lelf -llzma -lz -ldl -lpthread \
-	>"$tmp/log" 2>&1; then
-	result 1 "the driver builds"
-	exit 1
-fi
-result 0 "the driver builds"
+build_driver lookup_symbols tests/e2e/lookup_symbols.c
 
 for compiler in gcc clang; do
 	for layout in "" -static -no-pie "-fcf-protection=full -Wl,-z,lazy" "-Wl,-z,now"; do
 		case_name="$compiler $layout"
-		if ! command -v $compiler >/dev/null; then
-			echo "skip - $case_name: no $compiler"
+		if ! have $compiler; then
+			skip "$case_name" "no $compiler"
 			continue
 		fi
 		# shellcheck disable=SC2086 # a list of options
 		if ! $compiler -O2 -g $layout -o "$tmp/fixture" tests/e2e/symbols_fixture.c \
-			2>"$tmp/log"; then
-			echo "skip - $case_name: $compiler cannot build it here"
+			2>"$log"; then
+			skip "$case_name" "$compiler cannot build it here"
 			continue
 		fi
 		check_nm "$case_name" "$tmp/fixture"
@@ -101,12 +73,12 @@ for compiler in gcc clang; do
 	done
 done
 
-if command -v rustc >/dev/null; then
+if have rustc; then
 	printf 'fn main() { println!("{:?}", std::env::args().collect::<Vec<_>>()); }\n' >"$tmp/demo.rs"
-	rustc -C symbol-mangling-version=v0 -o "$tmp/demo_rs" "$tmp/demo.rs" 2>"$tmp/log"
+	rustc -C symbol-mangling-version=v0 -o "$tmp/demo_rs" "$tmp/demo.rs" 2>"$log"
 	check_nm "rustc" "$tmp/demo_rs"
 else
-	echo "skip - rustc: no rustc"
+	skip "rustc" "no rustc"
 fi
 
 check_nm "libc, exported" "$(library_of libc.so "$(command -v sh)")" -D
@@ -115,17 +87,17 @@ check_plt "libc, PLT" "$(library_of libc.so "$(command -v sh)")"
 python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
 check_nm "python3, exported" "$python" -D
 check_plt "python3, PLT" "$python"
-check_nm "bpfprof" "$build/bpfprof"
+check_nm "bpfprof" "$BUILD/bpfprof"
 # What is not installed by tools/install-deps is looked at where it is there.
-if command -v node >/dev/null; then
+if have node; then
 	check_nm "node" "$(realpath "$(command -v node)")"
 fi
-if command -v aarch64-linux-gnu-gcc >/dev/null; then
+if have aarch64-linux-gnu-gcc; then
 	cross=aarch64-linux-gnu-
 	for layout in -mbranch-protection=none "-mbranch-protection=standard -Wl,-z,force-bti"; do
 		# shellcheck disable=SC2086 # a list of options
 		aarch64-linux-gnu-gcc -O2 $layout -o "$tmp/fixture" tests/e2e/symbols_fixture.c \
-			2>"$tmp/log"
+			2>"$log"
 		check_nm "aarch64 $layout" "$tmp/fixture"
 		check_plt "aarch64 $layout, PLT" "$tmp/fixture"
 	done

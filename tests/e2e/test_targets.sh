@@ -92,7 +92,7 @@ group=
 for root in /sys/fs/cgroup/unified /sys/fs/cgroup; do
 	if [ -z "$group" ] && [ "$(stat -f -c %T $root 2>/dev/null)" = cgroup2fs ]; then
 		group=$root/bpfprof-test-$$
-		mkdir "$group" "$group/below" 2>>"$said" || group=
+		mkdir "$group" "$group/below" 2>>"$log" || group=
 	fi
 done
 load $outsider 300
@@ -130,9 +130,9 @@ idle_as_counted()
 	is "$(samples '^swapper' idle) / $(samples . idle) * $(counted ran) / $(counted idle) > 1 / 1.5 &&
 		$(samples '^swapper' idle) / $(samples . idle) * $(counted ran) / $(counted idle) < 1.5"
 }
-idle_as_counted >>"$said" 2>&1
+idle_as_counted >>"$log" 2>&1
 if [ "$(counted idle)" -lt 100 ]; then
-	: >"$said"
+	: >"$log"
 	skip "the idle task's share with -I" "this machine is never idle"
 else
 	retried 3 "-I: the idle task has the share of the samples that was counted for it" idle_as_counted

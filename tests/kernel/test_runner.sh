@@ -4,44 +4,34 @@
 # timeout: 300
 set -u
 
-here=$(cd "$(dirname "$0")" && pwd)
-TMPDIR=${TMPDIR:-/tmp}
+. tests/e2e/cases.sh
+here=$top/tests/kernel
 kernel=amd64-6.1 limit=60
-status=0
-
-result() {
-	if [ "$1" -eq 0 ]; then
-		echo "ok - $2"
-	else
-		echo "not ok - $2"
-		tail -n 20 "$TMPDIR/out" "$TMPDIR/err" | sed 's/^/# /'
-		status=1
-	fi
-}
 
 # ends STATUS NAME MESSAGE COMMAND: a machine that runs COMMAND (sh -c) ends so, and MESSAGE is in what it says.
 ends() {
-	"$here/run-vm" --kernel $kernel --timeout $limit --out "$TMPDIR/vm" -- sh -c "$4" > "$TMPDIR/out" 2> "$TMPDIR/err"
-	[ $? -eq "$1" ] && cat "$TMPDIR/out" "$TMPDIR/err" | grep -q "$3"
+	"$here/run-vm" --kernel $kernel --timeout $limit --out "$tmp/vm" -- sh -c "$4" > "$log" 2> "$tmp/err"
+	code=$?
+	cat "$tmp/err" >> "$log"
+	[ $code -eq "$1" ] && grep -q "$3" "$log"
 	result $? "run-vm: $2"
 }
 
 # judges STATUS NAME SED-SCRIPT: what check_stats says about balanced books with this change.
 judges() {
-	sed "$3" > "$TMPDIR/stats.json" <<-'END'
+	sed "$3" > "$tmp/stats.json" <<-'END'
 		{"events": [{"name": "e", "ticks": 20, "ran": 17, "filtered": 4, "recorded": 13, "kernel_runs": 17,
 		"lost": {"a": 0}, "never_ran": {"busy": 1, "idle": 2}, "per_cpu": [
 		{"cpu": 0, "ticks": 11, "ran": 9, "filtered": 3, "recorded": 6, "lost": {}, "never_ran": {"busy": 1, "idle": 1}},
 		{"cpu": 1, "ticks": 9, "ran": 8, "filtered": 1, "recorded": 7, "lost": {}, "never_ran": {"busy": 0, "idle": 1}}]}]}
 	END
-	: > "$TMPDIR/err"
-	"$TMPDIR/check_stats" "$TMPDIR/stats.json" > "$TMPDIR/out"
+	"$tmp/check_stats" "$tmp/stats.json" > "$log"
 	[ $? -eq "$1" ]
 	result $? "check_stats: $2"
 }
 
-if gcc -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$TMPDIR/check_stats" "$here/check_stats.c" -lcjson \
-	> "$TMPDIR/out" 2> "$TMPDIR/err"; then
+if gcc -std=gnu11 -D_GNU_SOURCE -O2 -Wall -Wextra -o "$tmp/check_stats" "$here/check_stats.c" -lcjson \
+	> "$log" 2>&1; then
 	judges 0 'balanced books' ''
 	judges 1 'a sample that went nowhere' 's/"recorded": 13/"recorded": 12/'
 	judges 1 'a loss' 's/"a": 0/"a": 1/; s/"recorded": 13/"recorded": 12/'
@@ -55,14 +45,14 @@ else
 	result 1 'check_stats compiles'
 fi
 
-if ! "$here/fetch-kernel" $kernel > "$TMPDIR/out" 2> "$TMPDIR/err"; then
-	echo "skip - run-vm: $(tail -n 1 "$TMPDIR/err")"
+if ! "$here/fetch-kernel" $kernel > /dev/null 2> "$log"; then
+	skip run-vm "$(tail -n 1 "$log")"
 	exit $status
 fi
 ends 0 'output and success' '^hello$' 'echo hello'
 ends 7 'a status' '^no newline$' 'printf "no newline"; exit 7'
 ends 0 'files of the guest' '^done$' 'dd if=/dev/zero of=/out/block bs=1k count=300; echo done'
-[ "$(wc -c < "$TMPDIR/vm/files/block")" -eq 307200 ]
+[ "$(wc -c < "$tmp/vm/files/block")" -eq 307200 ]
 result $? 'run-vm: the files are whole'
 ends 127 'a command that is not there' '^before$' 'echo before; exec /test/not-there'
 ends 254 'a panic' 'the kernel panicked' 'echo c > /proc/sysrq-trigger'

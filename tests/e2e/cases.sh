@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=sh
+# Sourced from the top of the tree by the tests that are scripts: where the build and the temporary files are, and
+# how a case is told. What a case says goes to $log, which is shown when it fails; the test ends with `exit $status`.
+
+# shellcheck disable=SC2034 # for the test
+top=$PWD
+BUILD=$(realpath -m "${BUILD:-build}")
+tmp=$(mktemp -d) || exit 1
+# What the programs of a test leave behind goes with the rest.
+TMPDIR=$tmp
+export BUILD TMPDIR
+log=$tmp/log
+status=0
+
+: >"$log"
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 143' TERM INT
+
+# The log as comments: its beginning and its end.
+show_log()
+{
+	awk '{ line[NR] = substr($0, 1, 300) }
+	END {
+		for (i = 1; i <= NR; i++)
+			if (i <= 20 || i > NR - 40)
+				print "# " line[i]
+			else if (i == 21)
+				print "# ..."
+	}' "$log"
+}
+
+# result STATUS NAME: one case, which holds when STATUS is 0.
+result()
+{
+	if [ "$1" = 0 ]; then
+		echo "ok - $2"
+	else
+		echo "not ok - $2"
+		show_log
+		status=1
+	fi
+}
+
+skip()
+{
+	echo "skip - $1: $2"
+}
+
+have()
+{
+	command -v "$1" >/dev/null
+}
+
+# The path of the shared library $1 that the program $2 loads.
+library_of()
+{
+	ldd "$2" 2>/dev/null | awk -v name="$1" 'index($1, name) { print $3; exit }'
+}
+
+# build_driver NAME ARG...: the test's own program into $tmp/NAME, as a case; without it the test ends. ARGs are
+# sources, and the options that only they need.
+build_driver()
+{
+	driver=$tmp/$1
+	shift
+	# One that is linked with sanitizers needs them too.
+	nm "$BUILD/libbpfprof.a" 2>/dev/null | grep -q __asan_init && set -- -fsanitize=address,undefined "$@"
+	# shellcheck disable=SC2086 # a list of options
+	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -iquote user -iquote include -iquote tests/e2e -o "$driver" "$@" \
+		"$BUILD/libbpfprof.a" ${LDFLAGS:-} -lelf -llzma -lcjson -lxxhash -lz -lpthread -ldl >"$log" 2>&1
+	result $? "the driver builds"
+	[ $status = 0 ] || exit 1
+}
