@@ -9,14 +9,44 @@
 #include "elf/dwarf_const.h"
 
 enum {
-	FORM_VARIABLE = -1,
-	FORM_UNKNOWN = -2,
 	/* Of one table; compilers write a few hundred, whole-program builds a few thousand. */
 	ABBREVS_MAX = 1 << 17,
 	SPECS_MAX = 1 << 20,
 };
 
-static int form_fixed_bytes(uint16_t form)
+static int form_variable_extent(uint16_t form)
+{
+	switch (form) {
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		return DWARF_EXTENT_ULEB;
+	case DW_FORM_sdata:
+		return DWARF_EXTENT_SLEB;
+	case DW_FORM_string:
+		return DWARF_EXTENT_STRING;
+	case DW_FORM_block1:
+		return DWARF_EXTENT_BLOCK1;
+	case DW_FORM_block2:
+		return DWARF_EXTENT_BLOCK2;
+	case DW_FORM_block4:
+		return DWARF_EXTENT_BLOCK4;
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		return DWARF_EXTENT_BLOCK_ULEB;
+	case DW_FORM_indirect:
+		return DWARF_EXTENT_INDIRECT;
+	default:
+		return DWARF_EXTENT_UNKNOWN;
+	}
+}
+
+static int form_fixed_extent(uint16_t form)
 {
 	switch (form) {
 	case DW_FORM_flag_present:
@@ -50,11 +80,11 @@ static int form_fixed_bytes(uint16_t form)
 	case DW_FORM_data16:
 		return 16;
 	default:
-		return FORM_UNKNOWN;
+		return form_variable_extent(form);
 	}
 }
 
-int dwarf_form_bytes(uint16_t form, struct dwarf_sizes sizes)
+int dwarf_form_extent(uint16_t form, struct dwarf_sizes sizes)
 {
 	switch (form) {
 	case DW_FORM_addr:
@@ -68,83 +98,63 @@ int dwarf_form_bytes(uint16_t form, struct dwarf_sizes sizes)
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_GNU_strp_alt:
 		return sizes.off_bytes;
-	case DW_FORM_sdata:
-	case DW_FORM_udata:
-	case DW_FORM_ref_udata:
-	case DW_FORM_strx:
-	case DW_FORM_addrx:
-	case DW_FORM_loclistx:
-	case DW_FORM_rnglistx:
-	case DW_FORM_GNU_addr_index:
-	case DW_FORM_GNU_str_index:
-	case DW_FORM_string:
-	case DW_FORM_block:
-	case DW_FORM_block1:
-	case DW_FORM_block2:
-	case DW_FORM_block4:
-	case DW_FORM_exprloc:
-	case DW_FORM_indirect:
-		return FORM_VARIABLE;
 	default:
-		return form_fixed_bytes(form);
+		return form_fixed_extent(form);
 	}
 }
 
-/* Of a form without a fixed size; DW_FORM_indirect, which no compiler writes, may not nest. */
-static void skip_variable(uint16_t form, struct dwarf_sizes sizes, struct reader *rd)
+/* DW_FORM_indirect, which no compiler writes, may not nest. */
+static void skip_indirect(struct dwarf_sizes sizes, struct reader *rd)
 {
-	switch (form) {
-	case DW_FORM_string:
-		reader_cstr(rd, NULL);
-		break;
-	case DW_FORM_block1:
-		reader_skip(rd, reader_u8(rd));
-		break;
-	case DW_FORM_block2:
-		reader_skip(rd, reader_u16(rd));
-		break;
-	case DW_FORM_block4:
-		reader_skip(rd, reader_u32(rd));
-		break;
-	case DW_FORM_block:
-	case DW_FORM_exprloc:
-		reader_skip(rd, reader_uleb128(rd));
-		break;
-	case DW_FORM_sdata:
-		reader_sleb128(rd);
-		break;
-	default:
+	uint64_t form = reader_uleb128(rd);
+	int extent = DWARF_EXTENT_UNKNOWN;
+
+	if (form <= UINT16_MAX && form != DW_FORM_indirect)
+		extent = dwarf_form_extent((uint16_t)form, sizes);
+	dwarf_extent_skip(extent, sizes, rd);
+}
+
+void dwarf_extent_skip(int extent, struct dwarf_sizes sizes, struct reader *rd)
+{
+	switch (extent) {
+	case DWARF_EXTENT_ULEB:
 		reader_uleb128(rd);
 		break;
+	case DWARF_EXTENT_SLEB:
+		reader_sleb128(rd);
+		break;
+	case DWARF_EXTENT_STRING:
+		reader_cstr(rd, NULL);
+		break;
+	case DWARF_EXTENT_BLOCK1:
+		reader_skip(rd, reader_u8(rd));
+		break;
+	case DWARF_EXTENT_BLOCK2:
+		reader_skip(rd, reader_u16(rd));
+		break;
+	case DWARF_EXTENT_BLOCK4:
+		reader_skip(rd, reader_u32(rd));
+		break;
+	case DWARF_EXTENT_BLOCK_ULEB:
+		reader_skip(rd, reader_uleb128(rd));
+		break;
+	case DWARF_EXTENT_INDIRECT:
+		skip_indirect(sizes, rd);
+		break;
+	default:
+		reader_skip(rd, extent >= 0 ? (size_t)extent : SIZE_MAX);
+		break;
 	}
 }
 
-void dwarf_form_skip(uint16_t form, struct dwarf_sizes sizes, struct reader *rd)
-{
-	int bytes;
-
-	if (form == DW_FORM_indirect) {
-		uint64_t real = reader_uleb128(rd);
-
-		form = real <= UINT16_MAX && real != DW_FORM_indirect ? (uint16_t)real : 0;
-	}
-	bytes = dwarf_form_bytes(form, sizes);
-	if (bytes >= 0)
-		reader_skip(rd, (size_t)bytes);
-	else if (bytes == FORM_VARIABLE)
-		skip_variable(form, sizes, rd);
-	else
-		reader_skip(rd, SIZE_MAX); /* fails: nothing behind it can be found */
-}
-
-static int add_skip(struct dwarf_abbrevs *abbrevs, uint64_t bytes, uint16_t form)
+static int add_skip(struct dwarf_abbrevs *abbrevs, uint64_t bytes, int extent)
 {
 	int err = array_reserve(&abbrevs->skips, &abbrevs->skips_cap, abbrevs->skips_cnt + 1,
 				sizeof(*abbrevs->skips));
 
 	if (!err)
 		abbrevs->skips[abbrevs->skips_cnt++] =
-			(struct dwarf_skip){.bytes = (uint32_t)bytes, .form = form};
+			(struct dwarf_skip){.bytes = (uint32_t)bytes, .extent = (int8_t)extent};
 	return err;
 }
 
@@ -157,17 +167,17 @@ static int compile_skips(struct dwarf_abbrevs *abbrevs, struct dwarf_abbrev *abb
 	abbrev->skips_at = (uint32_t)abbrevs->skips_cnt;
 	for (uint32_t i = 0; i < abbrev->specs_cnt; i++) {
 		struct dwarf_spec *spec = &abbrevs->specs[abbrev->specs_at + i];
-		int bytes = dwarf_form_bytes(spec->form, sizes);
+		int extent = dwarf_form_extent(spec->form, sizes);
 		int err;
 
-		spec->bytes = (int8_t)bytes;
-		if (bytes == FORM_UNKNOWN)
+		spec->extent = (int8_t)extent;
+		if (extent == DWARF_EXTENT_UNKNOWN)
 			return -EBADMSG;
-		if (bytes >= 0) {
-			run_bytes += (uint64_t)bytes; /* SPECS_MAX keeps it below 2^32 */
+		if (extent >= 0) {
+			run_bytes += (uint64_t)extent; /* SPECS_MAX keeps it below 2^32 */
 			continue;
 		}
-		err = add_skip(abbrevs, run_bytes, spec->form);
+		err = add_skip(abbrevs, run_bytes, extent);
 		if (err)
 			return err;
 		run_bytes = 0;
@@ -307,8 +317,8 @@ void dwarf_abbrev_skip(const struct dwarf_abbrevs *abbrevs, const struct dwarf_a
 
 	for (;; skip++) {
 		reader_skip(rd, skip->bytes);
-		if (!skip->form)
+		if (!skip->extent)
 			return;
-		dwarf_form_skip(skip->form, sizes, rd);
+		dwarf_extent_skip(skip->extent, sizes, rd);
 	}
 }

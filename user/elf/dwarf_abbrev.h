@@ -24,16 +24,30 @@ struct dwarf_sizes {
 	uint8_t off_bytes; /* 4 or 8 */
 };
 
+/* How long a value is: that many bytes or, below zero, what must be read to know. */
+enum dwarf_extent {
+	DWARF_EXTENT_UNKNOWN = -1, /* no form that we know */
+	DWARF_EXTENT_ULEB = -2,
+	DWARF_EXTENT_SLEB = -3,
+	DWARF_EXTENT_STRING = -4,
+	/* So many bytes as the number before them says, which has so many bytes itself. */
+	DWARF_EXTENT_BLOCK1 = -5,
+	DWARF_EXTENT_BLOCK2 = -6,
+	DWARF_EXTENT_BLOCK4 = -7,
+	DWARF_EXTENT_BLOCK_ULEB = -8,
+	DWARF_EXTENT_INDIRECT = -9, /* the form comes first */
+};
+
 /* An attribute as its abbreviation declares it. */
 struct dwarf_spec {
 	uint16_t name, form;
-	int8_t bytes; /* as dwarf_form_bytes() */
+	int8_t extent; /* as dwarf_form_extent() */
 	int64_t implicit; /* the value, of DW_FORM_implicit_const */
 };
 
 struct dwarf_skip {
 	uint32_t bytes; /* pass these, then */
-	uint16_t form; /* something of this form; 0: the entry ends */
+	int8_t extent; /* something of this extent; 0: the entry ends */
 };
 
 struct dwarf_abbrev {
@@ -72,10 +86,10 @@ const struct dwarf_abbrev *dwarf_abbrevs_find(const struct dwarf_abbrevs *abbrev
 void dwarf_abbrev_skip(const struct dwarf_abbrevs *abbrevs, const struct dwarf_abbrev *abbrev,
 		       struct dwarf_sizes sizes, struct reader *rd);
 
-/* Bytes of a value of @form; -1: they must be read to be known; -2: no form that we know. */
-int dwarf_form_bytes(uint16_t form, struct dwarf_sizes sizes);
+/* Of a value of @form: its bytes or, below zero, enum dwarf_extent. The only list of all forms. */
+int dwarf_form_extent(uint16_t form, struct dwarf_sizes sizes);
 
-/* Pass one value of @form. */
-void dwarf_form_skip(uint16_t form, struct dwarf_sizes sizes, struct reader *rd);
+/* Pass one value. An extent that is not known fails @rd: nothing behind it can be found. */
+void dwarf_extent_skip(int extent, struct dwarf_sizes sizes, struct reader *rd);
 
 #endif

@@ -48,15 +48,15 @@ static int read_formats(struct dwarf_line_formats *formats, struct dwarf_sizes s
 	for (size_t i = 0; i < formats->cnt; i++) {
 		uint64_t name = reader_uleb128(rd);
 		uint64_t form = reader_uleb128(rd);
-		int bytes = form <= UINT16_MAX ? dwarf_form_bytes((uint16_t)form, sizes) : 0;
+		int extent = form <= UINT16_MAX ? dwarf_form_extent((uint16_t)form, sizes) : 0;
 
 		/* Entries of no bytes could be any number. */
-		if (name > UINT16_MAX || !bytes)
+		if (name > UINT16_MAX || !extent)
 			return -EBADMSG;
 		formats->items[i] = (struct dwarf_spec){
 			.name = (uint16_t)name,
 			.form = (uint16_t)form,
-			.bytes = (int8_t)bytes,
+			.extent = (int8_t)extent,
 		};
 	}
 	return rd->err;
@@ -75,7 +75,7 @@ static int read_entries(const struct dwarf_line_formats *formats, struct dwarf_s
 		if (err)
 			return err;
 		for (size_t i = 0; i < formats->cnt; i++)
-			dwarf_form_skip(formats->items[i].form, sizes, rd);
+			dwarf_extent_skip(formats->items[i].extent, sizes, rd);
 	}
 	return rd->err;
 }

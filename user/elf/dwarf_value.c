@@ -13,27 +13,21 @@ static void read_fixed(struct reader *rd, int bytes, struct dwarf_value *out)
 		out->number = dwarf_read_uint(rd, (unsigned int)bytes);
 }
 
-static void read_variable(const struct dwarf_unit *unit, struct reader *rd, struct dwarf_value *out)
+static void read_variable(struct dwarf_sizes sizes, int extent, struct reader *rd,
+			  struct dwarf_value *out)
 {
-	switch (out->form) {
-	case DW_FORM_string:
+	switch (extent) {
+	case DWARF_EXTENT_STRING:
 		out->string = reader_cstr(rd, NULL);
 		break;
-	case DW_FORM_sdata:
+	case DWARF_EXTENT_SLEB:
 		out->number = (uint64_t)reader_sleb128(rd);
 		break;
-	case DW_FORM_udata:
-	case DW_FORM_ref_udata:
-	case DW_FORM_strx:
-	case DW_FORM_addrx:
-	case DW_FORM_loclistx:
-	case DW_FORM_rnglistx:
-	case DW_FORM_GNU_addr_index:
-	case DW_FORM_GNU_str_index:
+	case DWARF_EXTENT_ULEB:
 		out->number = reader_uleb128(rd);
 		break;
 	default:
-		dwarf_form_skip(out->form, unit->sizes, rd);
+		dwarf_extent_skip(extent, sizes, rd);
 		out->form = 0;
 		break;
 	}
@@ -45,10 +39,10 @@ void dwarf_value_read(const struct dwarf_unit *unit, const struct dwarf_spec *sp
 	*out = (struct dwarf_value){.form = spec->form};
 	if (spec->form == DW_FORM_implicit_const)
 		out->number = (uint64_t)spec->implicit;
-	else if (spec->bytes >= 0)
-		read_fixed(rd, spec->bytes, out);
+	else if (spec->extent >= 0)
+		read_fixed(rd, spec->extent, out);
 	else
-		read_variable(unit, rd, out);
+		read_variable(unit->sizes, spec->extent, rd, out);
 }
 
 void dwarf_where_take(struct dwarf_where *where, uint16_t name, const struct dwarf_value *value)
