@@ -28,7 +28,7 @@ static __always_inline int row_find(__u32 page, __u32 low)
 	rows = bpf_map_lookup_elem(&row_blocks, &block);
 	if (!rows)
 		return ROW_NONE;
-	low &= (1 << BP_ROW_PAGE_BITS) - 1;
+	low &= BP_ROW_KEY_MASK;
 	for (int i = 0; i < BP_ROW_SEARCH_STEPS; i++) {
 		__u32 key;
 

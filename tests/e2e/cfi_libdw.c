@@ -236,7 +236,7 @@ static uint64_t next_boundary(const struct rows *rows, uint64_t off, uint64_t en
 		for (high = at->cnt; low < high;) {
 			uint32_t middle = low + (high - low) / 2;
 
-			if (row_key(rows->items[at->first + middle]) > (uint16_t)off)
+			if (row_key(rows->items[at->first + middle]) > row_key_of(off))
 				high = middle;
 			else
 				low = middle + 1;

@@ -33,7 +33,7 @@ static uint16_t find_slowly(const struct rows *rows, const struct row_page *page
 	uint16_t rule16 = RULE16_GAP;
 
 	for (uint32_t i = 0; i < page->cnt; i++)
-		if (row_key(rows->items[page->first + i]) <= (uint16_t)off)
+		if (row_key(rows->items[page->first + i]) <= row_key_of(off))
 			rule16 = row_rule16(rows->items[page->first + i]);
 	return rule16;
 }
@@ -45,7 +45,7 @@ static void check_page(const struct unwind_table *table, size_t index)
 	const uint32_t *row = rows->items + page->first;
 	uint64_t page_off = (rows->first_page + index) << BP_ROW_PAGE_BITS;
 
-	check(page->cnt <= BP_ROWS_PER_BLOCK);
+	check(page->cnt <= 1 << BP_ROW_PAGE_BITS);
 	check(page->first + (size_t)page->cnt <= rows->cnt);
 	for (uint32_t i = 0; i < page->cnt; i++) {
 		uint16_t rule16 = row_rule16(row[i]);
@@ -56,7 +56,7 @@ static void check_page(const struct unwind_table *table, size_t index)
 		      (size_t)(rule16 & ~BP_RULE16_ESCAPE) < table->rules.cnt);
 		check(rows_find(rows, page_off + row_key(row[i])) == rule16);
 	}
-	for (uint64_t off = page_off; off < page_off + (1 << BP_ROW_PAGE_BITS); off += 4099)
+	for (uint64_t off = page_off; off < page_off + (1 << BP_ROW_PAGE_BITS); off += 131)
 		check(rows_find(rows, off) == find_slowly(rows, page, off));
 }
 

@@ -18,7 +18,6 @@ static inline void assert_tables_equal(const struct unwind_table *a, const struc
 	assert_true(a->rows.first_page == b->rows.first_page);
 	assert_true(a->rows.start_off == b->rows.start_off);
 	assert_true(a->rows.end_off == b->rows.end_off);
-	assert_int_equal(a->rows.dropped_cnt, b->rows.dropped_cnt);
 	assert_ptr_equal(a->rules.arch, b->rules.arch);
 	assert_int_equal(a->rules.refused_cnt, b->rules.refused_cnt);
 	assert_int_equal(a->fdes_cnt, b->fdes_cnt);

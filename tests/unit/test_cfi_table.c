@@ -243,55 +243,65 @@ static void test_trampoline(void **state)
 	assert_int_equal(cfa_at(0x2049), UNKNOWN);
 }
 
+/* The page of @file_off. */
+static const struct row_page *page_at(uint64_t file_off)
+{
+	size_t page = (file_off >> BP_ROW_PAGE_BITS) - table->rows.first_page;
+
+	assert_true(page < table->rows.pages_cnt);
+	return &table->rows.pages[page];
+}
+
 /* Every page begins with the rule that is in force there; a page without code has no row. */
 static void test_pages(void **state)
 {
-	const struct row_page *pages;
+	static const uint32_t want[] = {0, 2, 1, 2, 0};
+	const uint64_t first = TEXT_OFF + PAGE_BYTES, off = first + PAGE_BYTES / 2;
 
-	function(0x2000, 2 * PAGE_BYTES, 16);
+	function(off, 2 * PAGE_BYTES, 16);
 	compile();
-	pages = table->rows.pages;
-	assert_int_equal(table->rows.pages_cnt, 5);
-	assert_int_equal(pages[0].cnt, 2);
-	assert_int_equal(pages[1].cnt, 1);
-	assert_int_equal(pages[2].cnt, 2);
-	assert_int_equal(pages[3].cnt, 0);
-	assert_int_equal(pages[4].cnt, 0);
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(row_key(table->rows.items[pages[i].first]), 0);
-	assert_int_equal(cfa_at(PAGE_BYTES), 16);
-	assert_int_equal(cfa_at(2 * PAGE_BYTES + 0x1fff), 16);
-	assert_int_equal(cfa_at(2 * PAGE_BYTES + 0x2000), UNKNOWN);
-	assert_int_equal(cfa_at(3 * PAGE_BYTES), UNKNOWN);
+	assert_int_equal(table->rows.pages_cnt, TEXT_BYTES / PAGE_BYTES);
+	for (int i = 0; i < 5; i++) {
+		const struct row_page *page = page_at(TEXT_OFF + (uint64_t)i * PAGE_BYTES);
+
+		assert_int_equal(page->cnt, want[i]);
+		if (page->cnt)
+			assert_int_equal(row_key(table->rows.items[page->first]), 0);
+	}
+	assert_int_equal(cfa_at(off - 1), UNKNOWN);
+	assert_int_equal(cfa_at(off), 16);
+	assert_int_equal(cfa_at(first + PAGE_BYTES), 16);
+	assert_int_equal(cfa_at(off + 2 * PAGE_BYTES - 1), 16);
+	assert_int_equal(cfa_at(off + 2 * PAGE_BYTES), UNKNOWN);
+	assert_int_equal(cfa_at(first + 3 * PAGE_BYTES), UNKNOWN);
 }
 
 /* A function that starts with a page has no row carried in before it. */
 static void test_page_start(void **state)
 {
-	function(PAGE_BYTES, 0x40, 16);
+	const uint64_t off = TEXT_OFF + PAGE_BYTES;
+
+	function(off, 0x40, 16);
 	compile();
-	assert_int_equal(table->rows.pages[1].cnt, 2);
-	assert_int_equal(cfa_at(PAGE_BYTES - 1), UNKNOWN);
-	assert_int_equal(cfa_at(PAGE_BYTES), 16);
+	assert_int_equal(page_at(off)->cnt, 2);
+	assert_int_equal(cfa_at(off - 1), UNKNOWN);
+	assert_int_equal(cfa_at(off), 16);
 }
 
-/* More rows than a page may have: the rest of the page says so, the next one is whole. */
-static void test_page_overflow(void **state)
+/* A row for every byte of a page. */
+static void test_full_page(void **state)
 {
-	uint64_t off = PAGE_BYTES;
+	const uint64_t off = TEXT_OFF + PAGE_BYTES;
 
-	fde_open(&bytes, TEXT_VADDR + off - TEXT_OFF, PAGE_BYTES + 0x40);
-	for (uint32_t i = 0; i < BP_ROWS_PER_BLOCK + 10; i++)
-		PUT(&bytes, 0x41, 0x0e, (uint8_t)(8 + 8 * (i % 2)));
-	PUT(&bytes, 0x41, 0x0e, 40);
+	fde_open(&bytes, TEXT_VADDR + PAGE_BYTES, 2 * PAGE_BYTES);
+	for (uint32_t i = 0; i < PAGE_BYTES; i++)
+		PUT(&bytes, 0x41, 0x0e, (uint8_t)(i % 2 ? 24 : 16));
 	record_close(&bytes);
 	compile();
-	assert_int_equal(table->rows.pages[1].cnt, BP_ROWS_PER_BLOCK);
-	assert_int_equal(cfa_at(off + BP_ROWS_PER_BLOCK - 2), 16);
-	assert_int_equal(cfa_at(off + BP_ROWS_PER_BLOCK), LOST);
-	assert_int_equal(cfa_at(off + PAGE_BYTES - 1), LOST);
-	assert_int_equal(cfa_at(off + PAGE_BYTES), 40);
-	assert_int_equal(table->rows.dropped_cnt, 12);
+	assert_int_equal(page_at(off)->cnt, PAGE_BYTES);
+	for (uint32_t i = 1; i < PAGE_BYTES; i++)
+		assert_int_equal(cfa_at(off + i), i % 2 ? 16 : 24);
+	assert_int_equal(cfa_at(off + PAGE_BYTES), 24);
 }
 
 static void test_outside_of_segments(void **state)
@@ -433,7 +443,7 @@ static void test_stats(void **state)
 	uint64_t sum = 0;
 
 	function(TEXT_OFF, 0x100, 16);
-	function(PAGE_BYTES - 0x80, 0x100, 24);
+	function(TEXT_OFF + PAGE_BYTES - 0x80, 0x100, 24);
 	compile();
 	unwind_table_stats(table, &stats);
 	assert_int_equal(stats.bytes[BP_RULE_REG], 0x200);
@@ -522,7 +532,7 @@ int main(void)
 		TEST(test_trampoline),
 		TEST(test_pages),
 		TEST(test_page_start),
-		TEST(test_page_overflow),
+		TEST(test_full_page),
 		TEST(test_outside_of_segments),
 		TEST(test_not_understood),
 		TEST(test_debug_frame),

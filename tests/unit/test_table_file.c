@@ -17,7 +17,7 @@
 #include "table_equal.h"
 #include "unwind/table_file.h"
 
-enum { BIG_PAGES = 1500 };
+enum { BIG_PAGES = 48000 };
 
 /* A table made by hand: three pages, four rules, an escape to each. */
 static void small_table(struct unwind_table *out)
@@ -33,11 +33,11 @@ static void small_table(struct unwind_table *out)
 	assert_non_null(out->rules.items);
 	memcpy(out->rules.items + 2, rules, sizeof(rules));
 	out->rules.cnt = out->rules.cap = 4;
-	assert_int_equal(rows_init(&out->rows, 0x1f000, 0x30010), 0);
-	rows_put(&out->rows, 0x1f000, 0x40);
-	rows_put(&out->rows, 0x1f010, BP_RULE16_ESCAPE | 2);
-	rows_put(&out->rows, 0x2f000, BP_RULE16_ESCAPE | 3);
-	rows_put(&out->rows, 0x2f800, RULE16_UNSUPPORTED);
+	assert_int_equal(rows_init(&out->rows, 0x1fe00, 0x20810), 0);
+	rows_put(&out->rows, 0x1fe00, 0x40);
+	rows_put(&out->rows, 0x1fe10, BP_RULE16_ESCAPE | 2);
+	rows_put(&out->rows, 0x20600, BP_RULE16_ESCAPE | 3);
+	rows_put(&out->rows, 0x20700, RULE16_UNSUPPORTED);
 	assert_int_equal(rows_finish(&out->rows), 0);
 	assert_int_equal(out->rows.pages_cnt, 3);
 }
@@ -130,7 +130,7 @@ static void test_forged_header(void **state)
 	assert_refused(header.source.mtime_ns, 1, ESTALE);
 	assert_refused(header.machine, EM_386, EBADMSG);
 	assert_refused(header.machine, 0x10000 | EM_X86_64, EBADMSG);
-	assert_refused(header.start_off, 0x2f000, EBADMSG);
+	assert_refused(header.start_off, 0x20000, EBADMSG);
 	assert_refused(header.start_off, 0x40000, EBADMSG);
 	assert_refused(header.end_off, 0x20000, EBADMSG);
 	assert_refused(header.end_off, UINT64_MAX, EBADMSG);
@@ -148,12 +148,13 @@ static void test_forged_content(void **state)
 	assert_refused(pages[0].first, 1, EBADMSG);
 	assert_refused(pages[1].first, 0, EBADMSG);
 	assert_refused(pages[2].cnt, 0, EBADMSG);
-	assert_refused(pages[2].cnt, BP_ROWS_PER_BLOCK + 1, EBADMSG);
+	assert_refused(pages[2].cnt, (1 << BP_ROW_PAGE_BITS) + 1, EBADMSG);
 	assert_refused(pages[2].cnt, UINT32_MAX, EBADMSG);
 	assert_refused(rows[0], forged.rows[0] | 1, EBADMSG);
 	assert_refused(rows[2], forged.rows[1], EBADMSG);
-	assert_refused(rows[1], (BP_RULE16_ESCAPE | 4U) << 16 | 0xf000, EBADMSG);
-	assert_refused(rows[1], 0xffff0000U | 0xf000, EBADMSG);
+	assert_refused(rows[2], forged.rows[2] | 1 << BP_ROW_PAGE_BITS, EBADMSG);
+	assert_refused(rows[1], (BP_RULE16_ESCAPE | 4U) << 16 | 0x700, EBADMSG);
+	assert_refused(rows[1], 0xffff0000U | 0x700, EBADMSG);
 	assert_refused(rules[0].kind, BP_RULE_UNSUPPORTED, EBADMSG);
 	assert_refused(rules[1].kind, BP_RULE_GAP, EBADMSG);
 	assert_refused(rules[2].kind, BP_RULE_KIND_CNT, EBADMSG);

@@ -28,7 +28,7 @@ int row_store_init(struct row_store *store, struct loader *loader)
 void row_store_deinit(struct row_store *store)
 {
 	for (size_t i = 0; i < store->cnt; i++)
-		free(store->items[i].page_rows);
+		free(store->items[i].runs);
 	free(store->items);
 	extents_deinit(&store->rows);
 	extents_deinit(&store->pages);
@@ -36,69 +36,102 @@ void row_store_deinit(struct row_store *store)
 	*store = (struct row_store){0};
 }
 
+/* Rows of neighbouring pages are given room together. */
+enum { RUN_ROWS = 4096 };
+_Static_assert(RUN_ROWS + (1 << BP_ROW_PAGE_BITS) <= BP_ROWS_PER_BLOCK, "a run fits a block");
+
 static void resident_release(struct row_store *store, struct resident *resident)
 {
-	for (uint32_t i = 0; i < resident->rows.page_cnt; i++)
-		extents_free(&store->rows, resident->page_rows[i].first,
-			     resident->page_rows[i].cnt);
+	for (size_t i = 0; i < resident->run_cnt; i++)
+		extents_free(&store->rows, resident->runs[i].first, resident->runs[i].cnt);
 	extents_free(&store->pages, resident->rows.page_base, resident->rows.page_cnt);
 	extents_free(&store->rules, resident->rows.rule_base, resident->rule_cnt);
-	free(resident->page_rows);
-	resident->page_rows = NULL;
+	free(resident->runs);
+	resident->runs = NULL;
+	resident->run_cnt = resident->run_cap = 0;
 }
 
-/* Take room for @table's pages, rules and rows, page by page. 0, or -ENOSPC and nothing taken;
- * -ENOMEM. */
+/* How many rows the pages from *@page on have that make the next run; *@page moves behind them. */
+static uint32_t next_run(const struct rows *rows, size_t *page)
+{
+	uint32_t cnt = 0;
+
+	while (*page < rows->pages_cnt && cnt < RUN_ROWS)
+		cnt += rows->pages[(*page)++].cnt;
+	return cnt;
+}
+
+/* Take room for all rows. 0, -ENOSPC or -ENOMEM; what was taken is in @out in any case. */
+static int runs_alloc(struct row_store *store, const struct rows *rows, struct resident *out)
+{
+	for (size_t page = 0; page < rows->pages_cnt;) {
+		uint32_t cnt = next_run(rows, &page);
+		int64_t first;
+
+		if (array_reserve(&out->runs, &out->run_cap, out->run_cnt + 1, sizeof(*out->runs)))
+			return -ENOMEM;
+		first = extents_alloc(&store->rows, cnt);
+		if (first < 0)
+			return -ENOSPC;
+		out->runs[out->run_cnt++] = (struct extent){(uint32_t)first, cnt};
+		out->row_cnt += cnt;
+	}
+	return 0;
+}
+
+/* Take room for @table's pages, rules and rows. 0, or -ENOSPC or -ENOMEM and nothing taken. */
 static int resident_alloc(struct row_store *store, const struct unwind_table *table,
 			  struct resident *out)
 {
 	uint32_t page_cnt = table->rows.pages_cnt;
-	int64_t page_base, rule_base;
+	int64_t page_base = extents_alloc(&store->pages, page_cnt), rule_base;
+	int err;
 
-	out->page_rows = calloc(page_cnt ? page_cnt : 1, sizeof(*out->page_rows));
-	if (!out->page_rows)
-		return -ENOMEM;
-	page_base = extents_alloc(&store->pages, page_cnt);
-	rule_base = page_base < 0 ? page_base : extents_alloc(&store->rules, table->rules.cnt);
+	if (page_base < 0)
+		return -ENOSPC;
+	rule_base = extents_alloc(&store->rules, table->rules.cnt);
 	if (rule_base < 0) {
-		if (page_base >= 0)
-			extents_free(&store->pages, page_base, page_cnt);
-		free(out->page_rows);
-		out->page_rows = NULL;
+		extents_free(&store->pages, page_base, page_cnt);
 		return -ENOSPC;
 	}
 	out->rows.page_base = page_base;
 	out->rows.page_cnt = page_cnt;
 	out->rows.rule_base = rule_base;
 	out->rule_cnt = table->rules.cnt;
-	for (uint32_t i = 0; i < page_cnt; i++) {
-		int64_t first = extents_alloc(&store->rows, table->rows.pages[i].cnt);
-
-		if (first < 0) {
-			resident_release(store, out);
-			return -ENOSPC;
-		}
-		out->page_rows[i] = (struct extent){first, table->rows.pages[i].cnt};
-	}
-	return 0;
+	out->row_cnt = 0;
+	err = runs_alloc(store, &table->rows, out);
+	if (err)
+		resident_release(store, out);
+	return err;
 }
 
 static void resident_copy(struct row_store *store, const struct unwind_table *table,
 			  const struct resident *resident)
 {
 	const struct shard_memory *mem = &store->loader->mem;
+	const struct rows *rows = &table->rows;
+	size_t page = 0;
 
-	for (uint32_t i = 0; i < resident->rows.page_cnt; i++) {
-		const struct row_page *page = &table->rows.pages[i];
-		uint32_t first = resident->page_rows[i].first;
+	for (size_t i = 0; i < resident->run_cnt; i++) {
+		uint32_t at = resident->runs[i].first;
+		size_t end = page;
 
-		memcpy(mem->rows + first, table->rows.items + page->first,
-		       page->cnt * sizeof(uint32_t));
-		mem->row_pages[resident->rows.page_base + i] = (struct bp_row_page){
-			.block = first / BP_ROWS_PER_BLOCK,
-			.first = first % BP_ROWS_PER_BLOCK,
-			.cnt = page->cnt,
-		};
+		if (!next_run(rows, &end)) {
+			memset(mem->row_pages + resident->rows.page_base + page, 0,
+			       (end - page) * sizeof(*mem->row_pages));
+			page = end;
+			continue;
+		}
+		memcpy(mem->rows + at, rows->items + rows->pages[page].first,
+		       resident->runs[i].cnt * sizeof(uint32_t));
+		for (; page < end; page++) {
+			mem->row_pages[resident->rows.page_base + page] = (struct bp_row_page){
+				.block = at / BP_ROWS_PER_BLOCK,
+				.first = at % BP_ROWS_PER_BLOCK,
+				.cnt = rows->pages[page].cnt,
+			};
+			at += rows->pages[page].cnt;
+		}
 	}
 	memcpy(mem->row_rules + resident->rows.rule_base, table->rules.items,
 	       resident->rule_cnt * sizeof(struct bp_rule));
@@ -144,8 +177,7 @@ static int evict_one(struct row_store *store, uint64_t drain_nr)
 	err = loader_wait_for_programs(store->loader);
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < resident->rows.page_cnt; i++)
-		store->rows_resident -= resident->page_rows[i].cnt;
+	store->rows_resident -= resident->row_cnt;
 	log_debug("rows: executable %u makes room", resident->exe_id);
 	resident_release(store, resident);
 	*resident = store->items[--store->cnt];
@@ -177,8 +209,7 @@ int row_store_add(struct row_store *store, uint32_t exe_id, const struct bp_exe_
 	new.rows.state = BP_ROWS_BUILT;
 	new.rows.tracks_bx = table->rules.tracks_bx;
 	resident_copy(store, table, &new);
-	for (uint32_t i = 0; i < new.rows.page_cnt; i++)
-		store->rows_resident += new.page_rows[i].cnt;
+	store->rows_resident += new.row_cnt;
 	publish(store, &new, &new.rows);
 	store->items[store->cnt++] = new;
 	return 0;
@@ -192,11 +223,12 @@ void row_store_refuse(struct row_store *store, uint32_t exe_id, const struct bp_
 	publish(store, &nothing, &none);
 }
 
-/* The rule16 in force at the low bits @key of page @page, whose rows stand where @place says. */
-static uint16_t page_find(const struct row_store *store, const struct extent *place, uint16_t key)
+/* The rule16 in force at the low bits @key of page @page. */
+static uint16_t page_find(const struct shard_memory *mem, const struct bp_row_page *page,
+			  uint16_t key)
 {
-	const uint32_t *rows = store->loader->mem.rows + place->first;
-	uint32_t low = 0, cnt = place->cnt;
+	const uint32_t *rows = mem->rows + page->block * BP_ROWS_PER_BLOCK + page->first;
+	uint32_t low = 0, cnt = page->cnt;
 
 	if (!cnt)
 		return RULE16_GAP;
@@ -213,6 +245,7 @@ static uint16_t page_find(const struct row_store *store, const struct extent *pl
 int row_store_find(const struct row_store *store, uint32_t exe_id, uint64_t file_off,
 		   struct bp_rule *out, bool *tracks_bx)
 {
+	const struct shard_memory *mem = &store->loader->mem;
 	const struct resident *resident = NULL;
 	struct rule_set rules = {.arch = step_native_arch()};
 	uint16_t rule16 = RULE16_GAP;
@@ -226,8 +259,9 @@ int row_store_find(const struct row_store *store, uint32_t exe_id, uint64_t file
 	*tracks_bx = resident->rows.tracks_bx;
 	page = (file_off >> BP_ROW_PAGE_BITS) - resident->rows.first_page;
 	if (page < resident->rows.page_cnt)
-		rule16 = page_find(store, &resident->page_rows[page], file_off);
-	rules.items = store->loader->mem.row_rules + resident->rows.rule_base;
+		rule16 = page_find(mem, &mem->row_pages[resident->rows.page_base + page],
+				   row_key_of(file_off));
+	rules.items = mem->row_rules + resident->rows.rule_base;
 	rules.cnt = resident->rule_cnt;
 	rule16_decode(&rules, rule16, out);
 	return 0;

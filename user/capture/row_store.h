@@ -21,7 +21,10 @@ struct resident {
 	bool is_vdso;
 	struct bp_exe_key key;
 	struct bp_rows rows;
-	struct extent *page_rows; /* owned: where each page's rows are, in rows over all blocks */
+	/* Owned: where its rows are, over all blocks, in order. */
+	struct extent *runs;
+	size_t run_cnt, run_cap;
+	uint64_t row_cnt;
 	uint32_t rule_cnt;
 	uint64_t last_used; /* number of the drain that last saw a frame of it */
 };

@@ -20,7 +20,7 @@ enum {
 	ROWS_MIN_BYTES = 15 << 20,
 	ROWS_MAX_BYTES = 256 << 20,
 	ROW_BLOCK_BYTES = BP_ROWS_PER_BLOCK * 4,
-	ROW_PAGES_PER_BLOCK = 128,
+	ROW_PAGES_PER_BLOCK = 1024,
 	ROW_RULES_PER_BLOCK = 96,
 };
 
@@ -39,7 +39,7 @@ static uint64_t host_memory_bytes(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
 }
 
-/* Room for rows: a page of code has 500 to 2,500 of them, so a block holds 6 to 30 pages. */
+/* Room for rows: a page of code has 16 to 80 of them, so a block holds 200 to 1,000 pages. */
 static void sizes_set_rows(struct sizes *sizes, uint64_t max_bytes)
 {
 	uint64_t bytes = host_memory_bytes() / 2048;

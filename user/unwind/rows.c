@@ -86,7 +86,7 @@ static void row_replace(struct rows *rows, uint16_t rule16)
 void rows_put(struct rows *rows, uint64_t file_off, uint16_t rule16)
 {
 	size_t page = (file_off >> BP_ROW_PAGE_BITS) - rows->first_page;
-	uint16_t key = (uint16_t)file_off;
+	uint16_t key = row_key_of(file_off);
 
 	if (rule16 == rows->rule16 || rows->err)
 		return;
@@ -99,10 +99,8 @@ void rows_put(struct rows *rows, uint64_t file_off, uint16_t rule16)
 		return;
 	if (row_key(rows->items[rows->cnt - 1]) == key)
 		row_replace(rows, rule16);
-	else if (rows->pages[page].cnt < BP_ROWS_PER_BLOCK - 1)
+	else
 		rows_append(rows, key, rule16);
-	else if (rows->dropped_cnt++, rows->pages[page].cnt < BP_ROWS_PER_BLOCK)
-		rows_append(rows, key, RULE16_UNSUPPORTED);
 }
 
 int rows_finish(struct rows *rows)
@@ -128,7 +126,7 @@ int rows_finish(struct rows *rows)
 uint16_t rows_find(const struct rows *rows, uint64_t file_off)
 {
 	uint64_t at = (file_off >> BP_ROW_PAGE_BITS) - rows->first_page;
-	uint16_t key = (uint16_t)file_off;
+	uint16_t key = row_key_of(file_off);
 	const uint32_t *first;
 	size_t cnt;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows as abi_unwind.h lays them out, written in order of file offset. Every 64 KiB page of file
- * offsets begins with a row of key 0 that carries the rule in, so a look-up never leaves its page.
+ * Rows as abi_unwind.h lays them out, written in order of file offset. Every page of file offsets
+ * begins with a row of key 0 that carries the rule in, so a look-up never leaves its page.
  */
 #ifndef BPFPROF_UNWIND_ROWS_H
 #define BPFPROF_UNWIND_ROWS_H
@@ -12,15 +12,15 @@
 #include "abi_unwind.h"
 
 enum {
-	/* 8 GiB of file offsets; the largest executable segments known are a few hundred MiB. */
-	ROW_PAGES_MAX = 1 << 17,
+	/* 2 GiB of file offsets; the largest executable segments known are a few hundred MiB. */
+	ROW_PAGES_MAX = 1 << 20,
 	/* 64 MiB of rows; ten times the largest executable known. */
 	ROWS_MAX = 1 << 24,
 };
 
 struct row_page {
 	uint32_t first; /* index into rows */
-	uint32_t cnt; /* 0: no row, all of the page is a gap; at most BP_ROWS_PER_BLOCK */
+	uint32_t cnt; /* 0: no row, all of the page is a gap; at most one per byte */
 };
 
 struct rows {
@@ -33,7 +33,6 @@ struct rows {
 	/* While writing. */
 	size_t page; /* the one that rows are appended to */
 	uint16_t rule16; /* in force */
-	size_t dropped_cnt; /* rows that did not fit their page; it ends in RULE16_UNSUPPORTED */
 	int err; /* -ENOMEM, or -EFBIG beyond ROWS_MAX; sticky */
 };
 
@@ -51,6 +50,12 @@ int rows_finish(struct rows *rows);
 
 /* The rule that governs @file_off; RULE16_GAP outside of what is known. O(log rows of a page). */
 uint16_t rows_find(const struct rows *rows, uint64_t file_off);
+
+/* The key of @file_off in its page. */
+static inline uint16_t row_key_of(uint64_t file_off)
+{
+	return (uint16_t)(file_off & BP_ROW_KEY_MASK);
+}
 
 static inline uint16_t row_key(uint32_t row)
 {

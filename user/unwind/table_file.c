@@ -55,7 +55,6 @@ void *table_file_encode(const struct unwind_table *table, const struct table_sou
 		.rules_cnt = (uint32_t)table->rules.cnt,
 		.fdes_cnt = (uint32_t)table->fdes_cnt,
 		.refused_cnt = (uint32_t)table->refused_cnt,
-		.dropped_cnt = (uint32_t)table->rows.dropped_cnt,
 		.rules_refused_cnt = (uint32_t)table->rules.refused_cnt,
 		.tracks_bx = table->rules.tracks_bx,
 	};
@@ -111,7 +110,7 @@ static bool page_is_valid(const uint32_t *rows, uint32_t cnt)
 		return true;
 	for (uint32_t i = 1; i < cnt; i++)
 		ascends &= row_key(rows[i]) > row_key(rows[i - 1]);
-	return ascends && !row_key(rows[0]);
+	return ascends && !row_key(rows[0]) && row_key(rows[cnt - 1]) <= BP_ROW_KEY_MASK;
 }
 
 /* Pages share no rows and leave none out, so a table holds no more than its file does. */
@@ -122,7 +121,7 @@ static bool rows_are_valid(const struct rows *rows, size_t rules_cnt)
 	for (size_t i = 0; i < rows->pages_cnt; i++) {
 		const struct row_page *page = &rows->pages[i];
 
-		if (page->first != first || page->cnt > BP_ROWS_PER_BLOCK ||
+		if (page->first != first || page->cnt > 1 << BP_ROW_PAGE_BITS ||
 		    page->cnt > rows->cnt - first || !page_is_valid(rows->items + first, page->cnt))
 			return false;
 		first += page->cnt;
@@ -184,8 +183,7 @@ static bool table_fill(struct unwind_table *table, const struct table_header *he
 			 .pages_cnt = header->pages_cnt,
 			 .first_page = header->first_page,
 			 .start_off = header->start_off,
-			 .end_off = header->end_off,
-			 .dropped_cnt = header->dropped_cnt},
+			 .end_off = header->end_off},
 		.rules = {.cnt = header->rules_cnt,
 			  .cap = header->rules_cnt,
 			  .refused_cnt = header->rules_refused_cnt,
@@ -199,9 +197,8 @@ static bool table_fill(struct unwind_table *table, const struct table_header *he
 	rows->pages = next_array(rd, image, rows->pages_cnt * sizeof(*rows->pages));
 	rows->items = next_array(rd, image, rows->cnt * sizeof(*rows->items));
 	rules->items = next_array(rd, image, rules->cnt * sizeof(*rules->items));
-	return !rd->err && rules->arch && header->tracks_bx <= 1 && !header->pad &&
-	       bounds_are_valid(header) && rules_are_valid(rules) &&
-	       rows_are_valid(rows, rules->cnt);
+	return !rd->err && rules->arch && header->tracks_bx <= 1 && bounds_are_valid(header) &&
+	       rules_are_valid(rules) && rows_are_valid(rows, rules->cnt);
 }
 
 struct unwind_table *table_file_decode(void *data, size_t len, const struct table_source *source)

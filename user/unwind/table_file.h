@@ -20,7 +20,7 @@
 
 enum {
 	/* Of the header and of the order of what follows it. */
-	TABLE_FORMAT_VERSION = 1,
+	TABLE_FORMAT_VERSION = 2,
 };
 
 /*
@@ -47,9 +47,8 @@ struct table_header {
 	uint32_t machine; /* EM_* */
 	uint32_t pages_cnt, rows_cnt, rules_cnt;
 	/* What unwind_table, rows and rule_set count beside. */
-	uint32_t fdes_cnt, refused_cnt, dropped_cnt, rules_refused_cnt;
+	uint32_t fdes_cnt, refused_cnt, rules_refused_cnt;
 	uint32_t tracks_bx; /* 0 or 1 */
-	uint32_t pad; /* 0 */
 };
 
 enum {
@@ -59,7 +58,7 @@ enum {
 };
 
 _Static_assert(sizeof(struct table_source) == 32, "no padding");
-_Static_assert(sizeof(struct table_header) == 120, "no padding");
+_Static_assert(sizeof(struct table_header) == 112, "no padding");
 
 /* @table, compiled from @source, as bytes: *owned* (free()), *@len_out of them. NULL + ENOMEM. */
 void *table_file_encode(const struct unwind_table *table, const struct table_source *source,
