@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Where kernels differ: user registers of a task that is in the kernel, and the inode's
- * modification time. */
+/* Where kernels differ: user registers of a task that is in the kernel, the inode's modification
+ * time, and whether mappings have changed. */
 #ifndef BPFPROF_COMPAT_BPF_H
 #define BPFPROF_COMPAT_BPF_H
 
@@ -38,6 +38,26 @@ static __always_inline void compat_inode_mtime(const __u64 *copy, struct bp_exe_
 							 : INODE_OFF(inode___old, i_mtime);
 	key->mtime_s = copy_word(copy, at);
 	key->mtime_ns = copy_word(copy, at + sizeof(__u64));
+}
+
+/*
+ * A number that changes whenever @mm's lock has been taken for writing, into *@out. 0: this kernel
+ * has none, or somebody is writing. What a writer maps nobody can run before he has unlocked, so
+ * on kernels where the number changes at the unlocking alone it is early enough.
+ */
+static __always_inline bool compat_mm_lock_seq(struct mm_struct *mm, __u32 *out)
+{
+	struct mm_struct___6_13 *mm_6_13 = (void *)mm;
+	struct mm_struct___6_4 *mm_6_4 = (void *)mm;
+
+	if (bpf_core_field_exists(mm_6_13->mm_lock_seq.sequence)) {
+		*out = BPF_CORE_READ(mm_6_13, mm_lock_seq.sequence);
+		return !(*out & 1);
+	}
+	if (!bpf_core_field_exists(mm_6_4->mm_lock_seq))
+		return false;
+	*out = BPF_CORE_READ(mm_6_4, mm_lock_seq);
+	return true;
 }
 
 #endif

@@ -149,6 +149,7 @@ __noinline int exe_id(__u32 slot)
 	}
 	if (!exe->is_announced)
 		exe_announce(slot, s, exe, file);
+	s->exe_is_announced = exe->is_announced;
 	s->rows = exe->rows;
 	return exe->id;
 }

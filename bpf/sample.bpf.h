@@ -61,6 +61,7 @@ static __always_inline int sample_user_stack(__u32 slot, struct bp_scratch *s,
 		if (outcome != STEP_NEXT)
 			return outcome;
 	}
+	vma_begin(s, task);
 	outcome = unwind_user(slot, s);
 	/* In the kernel with registers that point nowhere: exec has replaced the memory but not yet
 	 * the registers. */
@@ -96,8 +97,6 @@ static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scrat
 	s->walk.regs_valid = 0;
 	s->walk.guess = 0;
 	s->walk.bx_state = BX_IN_REGS;
-	for (int i = 0; i < BP_VMAS_CACHED; i++)
-		s->walk.vmas[i].end = 0;
 	s->rec.type = BP_RING_SAMPLE;
 	s->rec.epoch = s->shard & 1;
 	s->rec.event = trigger->event;

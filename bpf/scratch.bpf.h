@@ -16,14 +16,37 @@
 #ifndef BPFPROF_SCRATCH_BPF_H
 #define BPFPROF_SCRATCH_BPF_H
 
-enum { BP_VMAS_CACHED = 4, WINDOW_WORDS = 64 };
+enum {
+	BP_MM_BITS = 3,
+	BP_MMS_CACHED = 1 << BP_MM_BITS,
+	BP_VMAS_CACHED = 4,
+	WINDOW_WORDS = 64,
+};
 
-/* A mapping met in this walk. frame of ip = frame_base + (ip - start). */
+/* A mapping that a walk has met. frame of ip = frame_base + (ip - start). */
 struct bp_vma {
 	__u64 start, end;
 	__u64 frame_base;
 	__u64 is_exec;
 	struct bp_rows rows;
+};
+
+/* What a process' mappings, and what is known of their files, are the same under. */
+struct bp_mm_key {
+	struct mm_struct *mm; /* NULL: nothing is kept */
+	__u64 start_ns; /* of the process: the mm's memory may be another's by now */
+	__u32 exec_id;
+	__u32 lock_seq; /* compat_mm_lock_seq() */
+	__u32 rows_nr; /* ctl's */
+	__u32 pad;
+};
+
+/* The mappings of one process that its walks have met last. */
+struct bp_mm {
+	struct bp_mm_key key;
+	__u32 next; /* which is replaced next, modulo BP_VMAS_CACHED */
+	__u32 pad;
+	struct bp_vma vmas[BP_VMAS_CACHED];
 };
 
 enum bx_state {
@@ -40,7 +63,7 @@ struct bp_unwind {
 	struct mm_struct *mm;
 	__u32 is_call_site; /* ip is a return address: the frame is the call before it */
 	__u32 user_total;
-	__u32 vma_next; /* which cached VMA is replaced next, modulo BP_VMAS_CACHED */
+	__u32 mm_nr; /* whose mappings: index into the slot's mms */
 	__u32 is_leaf; /* no caller yet, or interrupted by a signal: all registers are known */
 	__u32 regs_valid; /* the leaf's have been read into regs, or the last signal frame's */
 	__u32 guess; /* the step to ip was by frame pointer for lack of a row: the outcome if ip is
@@ -48,7 +71,6 @@ struct bp_unwind {
 	__u32 bx_state; /* enum bx_state */
 	__u32 pad;
 	__u64 window_at; /* address of window[0] */
-	struct bp_vma vmas[BP_VMAS_CACHED];
 };
 
 struct bp_scratch {
@@ -57,8 +79,10 @@ struct bp_scratch {
 	__u32 shard; /* 2 * shard + epoch */
 	__u32 is_exclusive; /* slot 0: owns the shard */
 	struct bp_unwind walk;
+	struct bp_mm mms[BP_MMS_CACHED];
 	struct bp_exe_key exe_key;
 	struct bp_rows rows; /* of the executable identified last */
+	__u64 exe_is_announced;
 	struct dentry *path_dentry; /* where the walk to the file's root stands */
 	struct vfsmount *path_mnt;
 	struct pt_regs regs;
@@ -79,6 +103,18 @@ BP_ARRAY(scratch, struct bp_scratch, 0);
 static __always_inline struct bp_scratch *scratch_get(__u32 slot)
 {
 	return bpf_map_lookup_elem(&scratch, &slot);
+}
+
+/* The mappings of the process that is walked. */
+static __always_inline struct bp_mm *walk_mm(struct bp_scratch *s)
+{
+	return &s->mms[s->walk.mm_nr & (BP_MMS_CACHED - 1)];
+}
+
+static __always_inline void mm_forget_vmas(struct bp_mm *mm)
+{
+	for (int i = 0; i < BP_VMAS_CACHED; i++)
+		mm->vmas[i].end = 0;
 }
 
 /* Claim a slot of the CPU with shard number @cpu_shard: its number, or -1 when all are in use. */

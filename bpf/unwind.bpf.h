@@ -97,7 +97,7 @@ __noinline int unwind_step(__u32 slot)
 	cached = vma_at(slot, s, ip);
 	if (cached < 0)
 		return s->walk.user_total ? BP_STACK_BAD_RETURN : BP_STACK_NO_VMA;
-	vma = &s->walk.vmas[cached & (BP_VMAS_CACHED - 1)];
+	vma = &walk_mm(s)->vmas[cached & (BP_VMAS_CACHED - 1)];
 	if (!vma->is_exec && s->walk.user_total)
 		return BP_STACK_BAD_RETURN;
 	frame = vma->frame_base + (ip - vma->start);

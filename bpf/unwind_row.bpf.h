@@ -109,7 +109,7 @@ __noinline int step_gap_leaf(__u32 slot)
 		if (bpf_probe_read_user(&ra, sizeof(ra), (void *)(s->walk.sp + 8 * i)))
 			break;
 		vma = vma_at(slot, s, ra);
-		if (vma < 0 || !s->walk.vmas[vma & (BP_VMAS_CACHED - 1)].is_exec ||
+		if (vma < 0 || !walk_mm(s)->vmas[vma & (BP_VMAS_CACHED - 1)].is_exec ||
 		    !arch_is_after_call(ra))
 			continue;
 		s->walk.guess = s->walk.guess ?: BP_STACK_GAP;

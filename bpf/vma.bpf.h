@@ -9,6 +9,10 @@
  * Maple tree in short (lib/maple_tree.c): a node is 256 bytes; an encoded pointer has the node's
  * type in bits 3-6. Slot i holds what lies in (pivot[i-1], pivot[i]]; a pivot of 0 beyond the first
  * ends the node early and its slot is the last one. A tree of one entry keeps it in ma_root itself.
+ *
+ * What is found is kept per process for the next samples, as long as nothing has changed in its
+ * memory map: looking an address up touches some 20 cold cache lines, asking whether anything has
+ * changed three.
  */
 #ifndef BPFPROF_VMA_BPF_H
 #define BPFPROF_VMA_BPF_H
@@ -175,6 +179,9 @@ static __always_inline __u64 vma_frame_base(__u32 slot, struct bp_scratch *s)
 		return BP_FRAME_RAW | start;
 	}
 	id = exe_id(slot);
+	/* Another sample may have more luck, or has to announce the executable once more. */
+	if (id == BP_EXE_NONE || !s->exe_is_announced)
+		walk_mm(s)->key.mm = NULL;
 	if (id != BP_EXE_NONE)
 		return (__u64)id << BP_FRAME_OFF_BITS |
 		       ((VMA_WORD(s->vma, vm_pgoff) << 12) & ((1ULL << BP_FRAME_OFF_BITS) - 1));
@@ -184,12 +191,44 @@ static __always_inline __u64 vma_frame_base(__u32 slot, struct bp_scratch *s)
 	return BP_FRAME_RAW | start;
 }
 
+/*
+ * Begin a walk of @task, whose memory is s->walk.mm: choose where its mappings are kept, and forget
+ * what is there of another process or of another time.
+ */
+static __always_inline void vma_begin(struct bp_scratch *s, struct task_struct *task)
+{
+	struct bp_mm_key key = {.mm = s->walk.mm};
+	struct bp_ctl *control;
+	struct bp_mm *mm;
+	__u32 zero = 0;
+
+	/* The upper bits of a product depend on all of the address. */
+	s->walk.mm_nr = ((__u64)key.mm * 0x9e3779b97f4a7c15ULL) >> (64 - BP_MM_BITS);
+	mm = walk_mm(s);
+	control = bpf_map_lookup_elem(&ctl, &zero);
+	if (!control || !compat_mm_lock_seq(s->walk.mm, &key.lock_seq)) {
+		mm->key.mm = NULL;
+		mm_forget_vmas(mm);
+		return;
+	}
+	key.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	key.exec_id = BPF_CORE_READ(task, group_leader, self_exec_id);
+	key.rows_nr = *(volatile __u32 *)&control->rows_nr;
+	if (mm->key.mm == key.mm && mm->key.start_ns == key.start_ns &&
+	    mm->key.exec_id == key.exec_id && mm->key.lock_seq == key.lock_seq &&
+	    mm->key.rows_nr == key.rows_nr)
+		return;
+	mm->key = key;
+	mm_forget_vmas(mm);
+}
+
 /* Find the mapping that contains @ip and cache it: its place in the cache, -1 when there is none.
  */
 __noinline int vma_load(__u32 slot, __u64 ip)
 {
 	struct bp_scratch *s = scratch_get(slot);
 	struct bp_vma *cached;
+	struct bp_mm *mm;
 	__u64 vma, base;
 	__u32 i;
 
@@ -206,8 +245,9 @@ __noinline int vma_load(__u32 slot, __u64 ip)
 		vma_miss(s);
 		return -1;
 	}
-	i = s->walk.vma_next++ & (BP_VMAS_CACHED - 1);
-	cached = &s->walk.vmas[i];
+	mm = walk_mm(s);
+	i = mm->next++ & (BP_VMAS_CACHED - 1);
+	cached = &mm->vmas[i];
 	cached->start = VMA_WORD(s->vma, vm_start);
 	cached->end = VMA_WORD(s->vma, vm_end);
 	cached->is_exec = !!(VMA_WORD(s->vma, vm_flags) & VM_EXEC);
@@ -219,8 +259,10 @@ __noinline int vma_load(__u32 slot, __u64 ip)
 /* The place in the cache of the mapping that contains @ip; -1 when there is none. */
 static __always_inline int vma_at(__u32 slot, struct bp_scratch *s, __u64 ip)
 {
+	struct bp_mm *mm = walk_mm(s);
+
 	for (__u32 i = 0; i < BP_VMAS_CACHED; i++)
-		if (ip >= s->walk.vmas[i].start && ip < s->walk.vmas[i].end)
+		if (ip >= mm->vmas[i].start && ip < mm->vmas[i].end)
 			return i;
 	return vma_load(slot, ip);
 }

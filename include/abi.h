@@ -160,7 +160,7 @@ struct bp_shard {
 /* In mmap-able memory, one element. */
 struct bp_ctl {
 	__u32 epoch;
-	__u32 pad;
+	__u32 rows_nr; /* counts what was published and withdrawn */
 	struct bp_rows vdso_rows;
 };
 

@@ -49,6 +49,23 @@ struct mm_struct___rbtree {
 	struct rb_root mm_rb;
 };
 
+/* mm_lock_seq since "mm: write-lock VMAs while removing them from VMA tree" (6.4), with
+ * CONFIG_PER_VMA_LOCK */
+struct mm_struct___6_4 {
+	int mm_lock_seq;
+};
+
+/* "mm: convert mm_lock_seq to a proper seqcount" (6.13) */
+struct seqcount {
+	unsigned int sequence;
+};
+
+typedef struct seqcount seqcount_t;
+
+struct mm_struct___6_13 {
+	seqcount_t mm_lock_seq;
+};
+
 struct super_block {
 	__u32 s_dev;
 };
@@ -152,6 +169,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
 	__u64 start_boottime;
+	__u32 self_exec_id;
 	char comm[16];
 	unsigned long nivcsw;
 	struct sched_entity se;

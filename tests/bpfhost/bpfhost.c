@@ -63,17 +63,18 @@ static const struct bpfhost_mapping *mapping_at(uint64_t ip)
 static int vma_at(__u32 slot, struct bp_scratch *s, __u64 ip)
 {
 	const struct bpfhost_mapping *mapping;
+	struct bp_mm *mm = walk_mm(s);
 	struct bp_vma *cached;
 	__u32 i;
 
 	for (i = 0; i < BP_VMAS_CACHED; i++)
-		if (ip >= s->walk.vmas[i].start && ip < s->walk.vmas[i].end)
+		if (ip >= mm->vmas[i].start && ip < mm->vmas[i].end)
 			return (int)i;
 	mapping = mapping_at(ip);
 	if (!mapping)
 		return -1;
-	i = s->walk.vma_next++ & (BP_VMAS_CACHED - 1);
-	cached = &s->walk.vmas[i];
+	i = mm->next++ & (BP_VMAS_CACHED - 1);
+	cached = &mm->vmas[i];
 	*cached = (struct bp_vma){
 		.start = mapping->start,
 		.end = mapping->end,
@@ -181,6 +182,7 @@ void bpfhost_walk(const struct bpfhost_task *task, const void *regs, bool is_cal
 		.is_leaf = 1,
 		.mm = &mm,
 	};
+	mm_forget_vmas(walk_mm(s));
 	s->rec.kernel_cnt = 0;
 	out->outcome = (uint32_t)unwind_user(SLOT, s);
 	out->total = s->walk.user_total;

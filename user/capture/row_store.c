@@ -145,6 +145,8 @@ static void publish(struct row_store *store, const struct resident *resident,
 		store->loader->mem.ctl->vdso_rows = *rows;
 	else
 		loader_publish_rows(store->loader, &resident->key, rows);
+	/* What the kernel side has kept of this executable is out of date. */
+	__atomic_add_fetch(&store->loader->mem.ctl->rows_nr, 1, __ATOMIC_SEQ_CST);
 }
 
 static size_t least_recently_used(const struct row_store *store, uint64_t drain_nr)
