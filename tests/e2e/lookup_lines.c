@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,11 @@ static int run(const struct options *options)
 	_cleanup_close_ int fd = open(options->path, O_RDONLY | O_CLOEXEC);
 	_cleanup_close_ int alt_fd =
 		options->alt_path ? open(options->alt_path, O_RDONLY | O_CLOEXEC) : -1;
+	char path[PATH_MAX];
 	struct dwarf_index_opts opts = {
 		.alt_fd = alt_fd,
-		.path = options->path,
+		.root_fd = -1,
+		.path = realpath(options->path, path),
 		.budget_bytes = options->budget_bytes,
 	};
 	uint64_t begin_ns = clock_monotonic_ns();

@@ -49,7 +49,7 @@ static void find_debug_file(const struct elf_file *elf, const char *path, struct
 		.root_fd = -1,
 	};
 
-	debug_file_find(&query, out);
+	debug_file_find(&query, DEBUG_WANT_SYMBOLS, out);
 }
 
 static int run_file(const char *path, const char *option)

@@ -70,7 +70,7 @@ static void check_image(void *image, size_t len)
 	if (!elf)
 		return;
 	check_link(elf);
-	if (!debug_file_find(&query, &debug))
+	if (!debug_file_find(&query, DEBUG_WANT_SYMBOLS, &debug))
 		check(debug.kind == DEBUG_MINI && !symtab_is_full(elf));
 	check_symbols(elf, &debug);
 	debug_file_deinit(&debug);

@@ -10,7 +10,6 @@
 
 enum {
 	FRAMES_MAX = 8,
-	CHAIN_MAX = 513,
 	/* The seeds are linked to the start of a page; so far their code reaches. */
 	CODE_AT = 0x401000,
 	CODE_STEP = 5,
@@ -25,7 +24,7 @@ static void look_up(struct dwarf_index *index, uint64_t vaddr)
 	struct dwarf_frame frames[FRAMES_MAX];
 	int cnt = dwarf_index_find(index, vaddr, frames, FRAMES_MAX);
 
-	if (!cnt || cnt > CHAIN_MAX)
+	if (!cnt || cnt > DWARF_FRAMES_MAX)
 		abort();
 	for (int i = 0; i < cnt && i < FRAMES_MAX; i++) {
 		/* Every byte that is lent must be readable. */
@@ -40,7 +39,7 @@ static void look_up(struct dwarf_index *index, uint64_t vaddr)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct dwarf_index_opts opts = {.alt_fd = -1, .budget_bytes = BUDGET_BYTES};
+	struct dwarf_index_opts opts = {.alt_fd = -1, .root_fd = -1, .budget_bytes = BUDGET_BYTES};
 	struct dwarf_index *index = NULL;
 	struct elf_file *elf;
 	void *copy = image_copy(data, len);

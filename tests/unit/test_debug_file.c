@@ -242,7 +242,7 @@ static int find_from(struct fixture *fix, const char *path, int root_fd)
 	};
 
 	debug_file_deinit(&fix->found);
-	return debug_file_find(&query, &fix->found);
+	return debug_file_find(&query, DEBUG_WANT_SYMBOLS, &fix->found);
 }
 
 static int find(struct fixture *fix)

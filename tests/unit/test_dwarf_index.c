@@ -15,9 +15,20 @@
 
 enum { CODE_AT = 0x401000, CODE_BYTES = 512, FRAMES_MAX = 8 };
 
+static int open_late(const char *path, struct dwarf_index **out)
+{
+	struct dwarf_index_opts opts = {.alt_fd = -1, .root_fd = -1, .deadline_ns = 1};
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err = dwarf_index_open(fd, &opts, out);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return err;
+}
+
 static struct dwarf_index *open_seed(const char *path, size_t budget_bytes)
 {
-	struct dwarf_index_opts opts = {.alt_fd = -1, .budget_bytes = budget_bytes};
+	struct dwarf_index_opts opts = {.alt_fd = -1, .root_fd = -1, .budget_bytes = budget_bytes};
 	struct dwarf_index *index = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -103,9 +114,22 @@ static void test_short_array(void **state)
 	dwarf_index_free(index);
 }
 
+/* After the deadline nothing is unpacked and nothing looked up. */
+static void test_deadline(void **state)
+{
+	struct dwarf_index *index = NULL;
+	struct dwarf_frame frame;
+
+	assert_int_equal(open_late("tests/fuzz/corpus/dwarf/gcc5", &index), 0);
+	assert_int_equal(dwarf_index_find(index, CODE_AT, &frame, 1), -ETIME);
+	assert_int_equal(dwarf_index_bytes(index), 0);
+	dwarf_index_free(index);
+	assert_int_equal(open_late("tests/fuzz/corpus/dwarf/gccz", &index), -ETIME);
+}
+
 static void test_no_dwarf(void **state)
 {
-	struct dwarf_index_opts opts = {.alt_fd = -1};
+	struct dwarf_index_opts opts = {.alt_fd = -1, .root_fd = -1};
 	struct dwarf_index *index;
 	int fd = open("tests/fuzz/corpus/elf/x86_64_stripped_so", O_RDONLY | O_CLOEXEC);
 
@@ -117,9 +141,8 @@ static void test_no_dwarf(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_seeds),
-		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_short_array),
+		cmocka_unit_test(test_seeds),	    cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_short_array), cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_no_dwarf),
 	};
 

@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "elf/debug_link.h"
+#include "elf/dwarf_image.h"
+#include "elf/dwarf_index.h"
 #include "elf/elf_priv.h"
 #include "elf/root_file.h"
 #include "elf/symtab.h"
@@ -33,14 +35,15 @@ enum place {
 
 struct search {
 	const struct debug_query *query;
+	enum debug_want want;
 	struct debug_link link; /* name "": none */
 };
 
-static void build_id_path(const struct debug_query *query, struct buf *out)
+static void build_id_path(const uint8_t *build_id, size_t len, struct buf *out)
 {
-	buf_printf(out, "%s/.build-id/%02x/", debug_root, query->build_id[0]);
-	for (size_t i = 1; i < query->build_id_len; i++)
-		buf_printf(out, "%02x", query->build_id[i]);
+	buf_printf(out, "%s/.build-id/%02x/", debug_root, build_id[0]);
+	for (size_t i = 1; i < len; i++)
+		buf_printf(out, "%02x", build_id[i]);
 	buf_add_str(out, ".debug");
 }
 
@@ -55,7 +58,7 @@ static bool place_path(const struct search *search, enum place place, struct buf
 	if (place == PLACE_BUILD_ID) {
 		if (query->build_id_len < 2)
 			return false;
-		build_id_path(query, out);
+		build_id_path(query->build_id, query->build_id_len, out);
 		return !out->err;
 	}
 	if (!search->link.name[0] || !slash)
@@ -88,28 +91,43 @@ static int check_identity(const struct search *search, const struct elf_file *de
 	return 0;
 }
 
+static bool has_wanted(const struct elf_file *elf, enum debug_want want)
+{
+	return want == DEBUG_WANT_LINES ? dwarf_is_there(elf) : symtab_is_full(elf);
+}
+
 /* The file at @path below @root_fd, if it is the one. 0 and *@out, or negative errno. */
 static int try_file(const struct search *search, int root_fd, const char *path,
 		    struct debug_file *out)
 {
 	_cleanup_close_ int fd = root_file_open(root_fd, path);
 	struct elf_file *elf;
+	char *copy;
 	int err;
 
 	if (fd < 0)
 		return fd;
-	elf = elf_file_open_unmapped(fd);
+	elf = elf_file_open_wary(fd);
 	if (!elf)
 		return -errno;
 	err = check_identity(search, elf, fd);
 	/* Nothing in it, as in an image whose link leads back to itself: look on. */
-	if (!err && !symtab_is_full(elf))
+	if (!err && !has_wanted(elf, search->want))
 		err = -ENOENT;
+	copy = err ? NULL : strdup(path);
+	if (!err && !copy)
+		err = -ENOMEM;
 	if (err) {
 		elf_file_free(elf);
 		return err;
 	}
-	*out = (struct debug_file){.kind = DEBUG_FULL, .elf = elf, .fd = take_fd(&fd)};
+	*out = (struct debug_file){
+		.kind = DEBUG_FULL,
+		.elf = elf,
+		.fd = take_fd(&fd),
+		.path = copy,
+		.is_in_root = root_fd == search->query->root_fd,
+	};
 	return 0;
 }
 
@@ -133,7 +151,9 @@ static int try_place(const struct search *search, enum place place, int root_fd,
 		return path.err == -ENOMEM ? -ENOMEM : -ENOENT;
 	err = try_file(search, root_fd, buf_cstr(&path), out);
 	if (err != -ENOENT && err != -ENOTDIR)
-		log_debug("symbols of '%s': '%s' %s: %s", search->query->path, buf_cstr(&path),
+		log_debug("%s of '%s': '%s' %s: %s",
+			  search->want == DEBUG_WANT_LINES ? "lines" : "symbols",
+			  search->query->path, buf_cstr(&path),
 			  root_fd == search->query->root_fd ? "in its root" : "on this host",
 			  verdict(err));
 	return err;
@@ -181,17 +201,17 @@ static int find_mini(const struct debug_query *query, struct debug_file *out)
 	return 0;
 }
 
-int debug_file_find(const struct debug_query *query, struct debug_file *out)
+int debug_file_find(const struct debug_query *query, enum debug_want want, struct debug_file *out)
 {
-	struct search search = {.query = query};
+	struct search search = {.query = query, .want = want};
 	int err;
 
-	if (symtab_is_full(query->elf))
+	if (has_wanted(query->elf, want))
 		return -ENOENT;
 	if (debug_link_read(query->elf, &search.link))
 		search.link.name[0] = '\0';
 	err = find_separate(&search, out);
-	return err == -ENOENT ? find_mini(query, out) : err;
+	return err == -ENOENT && want == DEBUG_WANT_SYMBOLS ? find_mini(query, out) : err;
 }
 
 void debug_file_deinit(struct debug_file *debug)
@@ -200,5 +220,42 @@ void debug_file_deinit(struct debug_file *debug)
 	if (debug->kind == DEBUG_FULL)
 		close(debug->fd);
 	free(debug->image);
+	free(debug->path);
 	*debug = (struct debug_file){0};
+}
+
+/* --- What dwz has moved out --- */
+
+static int try_alt(const struct dwarf_alt_link *link, int root_fd, const char *path)
+{
+	_cleanup_close_ int fd = root_fd < 0 ? -1 : root_file_open(root_fd, path);
+
+	return fd >= 0 && dwarf_alt_is(link, fd) ? take_fd(&fd) : -ENOENT;
+}
+
+int debug_alt_open(const struct elf_file *elf, const char *path, int root_fd)
+{
+	_cleanup_close_ int host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(buf_deinit) struct buf by_name = {0}, by_id = {0};
+	const int roots[] = {root_fd, host_fd};
+	const char *slash = strrchr(path, '/');
+	struct dwarf_alt_link link;
+
+	if (dwarf_alt_link(elf, &link))
+		return -ENOENT;
+	buf_init(&by_name, PATH_MAX);
+	buf_init(&by_id, PATH_MAX);
+	if (link.name[0] != '/' && slash)
+		buf_add(&by_name, path, (size_t)(slash + 1 - path));
+	buf_add_str(&by_name, link.name);
+	build_id_path(link.build_id, link.build_id_len, &by_id);
+	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
+		int fd = by_name.err ? -ENOENT : try_alt(&link, roots[i], buf_cstr(&by_name));
+
+		if (fd < 0 && !by_id.err)
+			fd = try_alt(&link, roots[i], buf_cstr(&by_id));
+		if (fd >= 0)
+			return fd;
+	}
+	return -ENOENT;
 }

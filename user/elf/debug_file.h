@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The separate file, or part of its own file, that holds the symbols of a stripped image.
+ * The separate file, or part of its own file, that holds the symbols or the debugging information
+ * that were taken out of an image.
  *
  * A worked example: /usr/bin/tool of a container, stripped, build-id 12ab34..., with a
  * .gnu_debuglink to "tool.debug". Each of these is looked for, first below the root of a process of
@@ -18,10 +19,15 @@
  *
  * Symbols there have the virtual addresses of the image that was stripped, but its program headers
  * need not: file offsets are always translated by the original's.
+ *
+ * An image whose symbols were left in it may still have its lines elsewhere (`strip -g`): the same
+ * places, but the file must have .debug_info. And what several debug files have in common may be in
+ * one more file, which dwz makes and .gnu_debugaltlink names.
  */
 #ifndef BPFPROF_ELF_DEBUG_FILE_H
 #define BPFPROF_ELF_DEBUG_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,6 +44,8 @@ struct debug_file {
 	enum debug_kind kind;
 	struct elf_file *elf; /* owned */
 	int fd; /* owned: what elf reads, of DEBUG_FULL */
+	char *path; /* owned: of DEBUG_FULL, as seen from its root */
+	bool is_in_root; /* path counts from the query's root_fd, else from our own root */
 	char *image; /* owned: what elf reads, of DEBUG_MINI */
 };
 
@@ -50,12 +58,24 @@ struct debug_query {
 	int root_fd; /* O_PATH: the root of its process; -1 when that is ours */
 };
 
+enum debug_want {
+	DEBUG_WANT_SYMBOLS, /* of a stripped image */
+	DEBUG_WANT_LINES, /* .debug_info of an image without it */
+};
+
 /*
- * Find the symbols of a stripped image. 0 and *@out (debug_file_deinit()); -ENOENT when there are
- * none, or when the image has not been stripped; -ENOMEM. What does not fit, is damaged or is no
+ * Find what an image lacks. 0 and *@out (debug_file_deinit()); -ENOENT when there is no such file,
+ * or when the image itself has what is wanted; -ENOMEM. What does not fit, is damaged or is no
  * regular file is passed over.
  */
-int debug_file_find(const struct debug_query *query, struct debug_file *out);
+int debug_file_find(const struct debug_query *query, enum debug_want want, struct debug_file *out);
 void debug_file_deinit(struct debug_file *debug);
+
+/*
+ * Open the file that the .gnu_debugaltlink of @elf names: relative to the folder of @path (of @elf
+ * as its root shows it; borrowed), or by its build-id, which it must have. Looked for below
+ * @root_fd (-1: none), then below our own root. The descriptor (owned), or -ENOENT.
+ */
+int debug_alt_open(const struct elf_file *elf, const char *path, int root_fd);
 
 #endif

@@ -7,14 +7,14 @@
 #include <sys/mman.h>
 #include <zlib.h>
 
-#include "base/cleanup.h"
+#include "base/clock.h"
 #include "elf/dwarf_cu.h"
 #include "elf/elf_priv.h"
 
-/* What decompressed sections may take together. */
-static const uint64_t inflated_max_bytes = 1ULL << 30;
-
 enum {
+	/* Between two looks at the clock: some ms of inflating, some us of paying. */
+	INFLATE_STEP_BYTES = 1 << 20,
+	PAYMENTS_PER_LOOK = 16,
 	/* Deflate cannot do better, so a header that promises more lies. */
 	INFLATE_RATIO_MAX = 1032,
 	ZDEBUG_HEADER_BYTES = 12, /* "ZLIB" and a big-endian size, before SHF_COMPRESSED was */
@@ -46,25 +46,43 @@ static enum dwarf_section section_of(const char *name, bool is_split, bool *is_z
 	return DWARF_SECTION_CNT;
 }
 
+static int inflate_steps(z_stream *stream, uint64_t full_bytes, struct dwarf_account *account)
+{
+	int status = Z_OK;
+
+	while (status == Z_OK && full_bytes) {
+		uint64_t step_bytes =
+			full_bytes < INFLATE_STEP_BYTES ? full_bytes : INFLATE_STEP_BYTES;
+
+		if (dwarf_is_late(account))
+			return -ETIME;
+		stream->avail_out = (uInt)step_bytes;
+		status = inflate(stream, full_bytes == step_bytes ? Z_FINISH : Z_NO_FLUSH);
+		if (stream->avail_out == step_bytes)
+			break;
+		full_bytes -= step_bytes - stream->avail_out;
+	}
+	return status == Z_STREAM_END && !full_bytes ? 0 : -EBADMSG;
+}
+
 /* Replace @bytes, compressed, by its content of @full_bytes, which the file claims. */
-static int inflate_section(struct dwarf_bytes *bytes, uint64_t full_bytes)
+static int inflate_section(struct dwarf_bytes *bytes, uint64_t full_bytes,
+			   struct dwarf_account *account)
 {
 	z_stream stream = {.next_in = (Bytef *)bytes->data, .avail_in = (uInt)bytes->len};
 	void *full;
 	int err;
 
-	if (!full_bytes || bytes->len > UINT32_MAX || full_bytes > inflated_max_bytes ||
+	if (!full_bytes || bytes->len > UINT32_MAX || full_bytes > DWARF_MEMORY_MAX_BYTES ||
 	    full_bytes / INFLATE_RATIO_MAX > bytes->len)
 		return -EFBIG;
 	full = mmap(NULL, full_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (full == MAP_FAILED)
 		return -ENOMEM;
 	stream.next_out = full;
-	stream.avail_out = (uInt)full_bytes;
 	err = inflateInit(&stream) == Z_OK ? 0 : -ENOMEM;
 	if (!err) {
-		if (inflate(&stream, Z_FINISH) != Z_STREAM_END || stream.avail_out)
-			err = -EBADMSG;
+		err = inflate_steps(&stream, full_bytes, account);
 		inflateEnd(&stream);
 	}
 	if (err) {
@@ -75,7 +93,7 @@ static int inflate_section(struct dwarf_bytes *bytes, uint64_t full_bytes)
 	return 0;
 }
 
-static int inflate_zdebug(struct dwarf_bytes *bytes)
+static int inflate_zdebug(struct dwarf_bytes *bytes, struct dwarf_account *account)
 {
 	struct reader rd;
 	const char *magic;
@@ -89,7 +107,7 @@ static int inflate_zdebug(struct dwarf_bytes *bytes)
 		return -EBADMSG;
 	bytes->data += ZDEBUG_HEADER_BYTES;
 	bytes->len -= ZDEBUG_HEADER_BYTES;
-	return inflate_section(bytes, full_bytes);
+	return inflate_section(bytes, full_bytes, account);
 }
 
 static int inflate_elf(Elf_Scn *scn, const struct dwarf_image *image, struct dwarf_bytes *bytes)
@@ -104,7 +122,18 @@ static int inflate_elf(Elf_Scn *scn, const struct dwarf_image *image, struct dwa
 		return -ENOTSUP;
 	bytes->data += header_bytes;
 	bytes->len -= header_bytes;
-	return inflate_section(bytes, chdr.ch_size);
+	return inflate_section(bytes, chdr.ch_size, image->account);
+}
+
+/* Memory for sections so far. */
+static uint64_t memory_bytes(const struct dwarf_image *image)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < DWARF_SECTION_CNT; i++)
+		if (image->sections[i].is_owned || image->elf->is_copied)
+			bytes += image->sections[i].len;
+	return bytes;
 }
 
 static int section_take(struct dwarf_image *image, Elf_Scn *scn)
@@ -122,6 +151,9 @@ static int section_take(struct dwarf_image *image, Elf_Scn *scn)
 	/* The first of a name: a file may have thousands that each claim all of it. */
 	if (which == DWARF_SECTION_CNT || image->sections[which].data)
 		return 0;
+	if (image->elf->is_copied && (shdr.sh_size > DWARF_MEMORY_MAX_BYTES ||
+				      memory_bytes(image) + shdr.sh_size > DWARF_MEMORY_MAX_BYTES))
+		return -EFBIG;
 	data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_buf || !data->d_size)
 		return 0;
@@ -130,7 +162,7 @@ static int section_take(struct dwarf_image *image, Elf_Scn *scn)
 	if (shdr.sh_flags & SHF_COMPRESSED)
 		err = inflate_elf(scn, image, &bytes);
 	else if (is_zdebug)
-		err = inflate_zdebug(&bytes);
+		err = inflate_zdebug(&bytes, image->account);
 	if (!err)
 		image->sections[which] = bytes;
 	return err;
@@ -141,16 +173,12 @@ static int take_sections(struct dwarf_image *image)
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(image->elf->elf, scn))) {
-		uint64_t inflated_bytes = 0;
 		int err = section_take(image, scn);
 
+		if (!err && memory_bytes(image) > DWARF_MEMORY_MAX_BYTES)
+			err = -EFBIG;
 		if (err)
 			return err;
-		for (int i = 0; i < DWARF_SECTION_CNT; i++)
-			if (image->sections[i].is_owned)
-				inflated_bytes += image->sections[i].len;
-		if (inflated_bytes > inflated_max_bytes)
-			return -EFBIG;
 	}
 	return 0;
 }
@@ -171,9 +199,10 @@ static void take_exec(struct dwarf_image *image)
 	}
 }
 
-int dwarf_image_init(struct dwarf_image *out, struct elf_file *elf, bool is_split)
+int dwarf_image_init(struct dwarf_image *out, struct elf_file *elf, bool is_split,
+		     struct dwarf_account *account)
 {
-	struct dwarf_image image = {.elf = elf, .is_split = is_split};
+	struct dwarf_image image = {.elf = elf, .is_split = is_split, .account = account};
 	int err;
 
 	image.is_big_endian = elf->ehdr.e_ident[EI_DATA] == ELFDATA2MSB;
@@ -189,19 +218,19 @@ int dwarf_image_init(struct dwarf_image *out, struct elf_file *elf, bool is_spli
 	return 0;
 }
 
-int dwarf_image_open(struct dwarf_image *out, int fd, bool is_split)
+int dwarf_image_open(struct dwarf_image *out, int fd, bool is_split, struct dwarf_account *account)
 {
-	struct elf_file *elf = elf_file_open(fd);
+	struct elf_file *elf = elf_file_open_wary(fd);
 	int err;
 
 	if (!elf)
 		return -errno;
-	err = dwarf_image_init(out, elf, is_split);
+	err = dwarf_image_init(out, elf, is_split, account);
 	if (err) {
 		elf_file_free(elf);
 		return err;
 	}
-	/* The file is mapped: a thousand split units need no thousand descriptors. */
+	/* What is needed is in memory: a thousand split units need no thousand descriptors. */
 	elf_cntl(elf->elf, ELF_C_FDDONE);
 	out->is_elf_owned = true;
 	return 0;
@@ -216,6 +245,21 @@ void dwarf_image_deinit(struct dwarf_image *image)
 	if (image->is_elf_owned)
 		elf_file_free(image->elf);
 	*image = (struct dwarf_image){0};
+}
+
+bool dwarf_is_there(const struct elf_file *elf)
+{
+	Elf_Scn *scn = NULL;
+
+	while ((scn = elf_nextscn(elf->elf, scn))) {
+		bool is_zdebug;
+		GElf_Shdr shdr;
+
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type != SHT_NOBITS &&
+		    section_of(elf_section_name(elf, &shdr), false, &is_zdebug) == DWARF_INFO)
+			return true;
+	}
+	return false;
 }
 
 uint64_t dwarf_image_bytes(const struct dwarf_image *image)
@@ -254,13 +298,24 @@ const char *dwarf_image_string(const struct dwarf_image *image, enum dwarf_secti
 	return reader_cstr(&rd, NULL);
 }
 
+bool dwarf_is_late(struct dwarf_account *account)
+{
+	account->payments_cnt = 0;
+	if (account->deadline_ns && clock_monotonic_ns() >= account->deadline_ns)
+		account->is_late = true;
+	return account->is_late;
+}
+
 int dwarf_spend(const struct dwarf_image *image, uint64_t bytes)
 {
-	if (bytes > image->account->fuel_bytes) {
-		image->account->fuel_bytes = 0;
+	struct dwarf_account *account = image->account;
+
+	if (bytes > account->fuel_bytes ||
+	    (++account->payments_cnt >= PAYMENTS_PER_LOOK && dwarf_is_late(account))) {
+		account->fuel_bytes = 0;
 		return -E2BIG;
 	}
-	image->account->fuel_bytes -= bytes;
+	account->fuel_bytes -= bytes;
 	return 0;
 }
 

@@ -27,7 +27,11 @@ enum dwarf_section {
 	DWARF_SECTION_CNT,
 };
 
-enum { DWARF_EXEC_MAX = 16 };
+enum {
+	DWARF_EXEC_MAX = 16,
+	/* What the sections of one file may take that are not the file's own pages. */
+	DWARF_MEMORY_MAX_BYTES = 512 << 20,
+};
 
 struct dwarf_bytes {
 	const uint8_t *data; /* NULL when absent */
@@ -38,11 +42,15 @@ struct dwarf_bytes {
 /*
  * What an index has to account for. Fuel is work that may still be done, in bytes read. Everything
  * that walks a part of a file pays for it first, so that sections that refer to one another in
- * circles, or a thousand units that share one huge table, end in -E2BIG and not in hours.
+ * circles, or a thousand units that share one huge table, end in -E2BIG and not in hours. The clock
+ * is looked at on the way, so that a deadline holds within one large unit as well.
  */
 struct dwarf_account {
 	uint64_t fuel_bytes;
 	size_t held_bytes; /* memory that units have taken */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
+	uint32_t payments_cnt; /* since the clock was looked at */
+	bool is_late; /* the deadline has passed: nothing is read any more */
 };
 
 /* A lookup may read everything there is so many times: no sound file needs two. */
@@ -68,14 +76,19 @@ struct dwarf_image {
 };
 
 /*
- * The sections of @elf, borrowed for the life of @out. 0; -ENODATA: no debugging information;
- * -EFBIG: more than a gigabyte when decompressed; -EBADMSG; -ENOMEM.
+ * The sections of @elf; it and @account are borrowed for the life of @out. 0; -ENODATA: no
+ * debugging information; -EFBIG: more than DWARF_MEMORY_MAX_BYTES of memory for sections that are
+ * compressed or may not be mapped; -ETIME; -EBADMSG; -ENOMEM.
  */
-int dwarf_image_init(struct dwarf_image *out, struct elf_file *elf, bool is_split);
+int dwarf_image_init(struct dwarf_image *out, struct elf_file *elf, bool is_split,
+		     struct dwarf_account *account);
 
 /* The same from a descriptor, borrowed until this returns. */
-int dwarf_image_open(struct dwarf_image *out, int fd, bool is_split);
+int dwarf_image_open(struct dwarf_image *out, int fd, bool is_split, struct dwarf_account *account);
 void dwarf_image_deinit(struct dwarf_image *image);
+
+/* Has @elf a section with debugging information? Nothing is read but headers. */
+bool dwarf_is_there(const struct elf_file *elf);
 
 /* The sum of what a whole pass over the file would read. */
 uint64_t dwarf_image_bytes(const struct dwarf_image *image);
@@ -91,8 +104,11 @@ struct reader dwarf_reader(const struct dwarf_image *image, enum dwarf_section s
 const char *dwarf_image_string(const struct dwarf_image *image, enum dwarf_section section,
 			       uint64_t off);
 
-/* Pay for @bytes of work: 0 or -E2BIG. */
+/* Pay for @bytes of work: 0; -E2BIG also when the deadline has passed: what was found is good. */
 int dwarf_spend(const struct dwarf_image *image, uint64_t bytes);
+
+/* Look at the clock: is @account's deadline over, now or before? */
+bool dwarf_is_late(struct dwarf_account *account);
 
 /* An unsigned number of 1 to 8 bytes in the file's byte order. */
 uint64_t dwarf_read_uint(struct reader *rd, unsigned int bytes);

@@ -38,28 +38,18 @@ struct dwarf_index {
 	uint64_t lookup; /* counts them */
 };
 
+_Static_assert(DWARF_FRAMES_MAX == DWARF_NESTING_MAX + 1, "a function and all that is in it");
+
 /* --- Opening --- */
-
-static bool is_alt_wanted(const struct dwarf_index *index, const struct dwarf_image *alt)
-{
-	uint8_t build_id[BUILD_ID_MAX];
-	size_t len = elf_build_id(alt->elf, build_id, sizeof(build_id));
-	struct dwarf_alt_link link;
-
-	return !dwarf_alt_link(index->image.elf, &link) && link.build_id_len == len &&
-	       !memcmp(link.build_id, build_id, len);
-}
 
 static void open_alt(struct dwarf_index *index, int fd)
 {
-	if (fd < 0 || dwarf_image_open(&index->alt, fd, false))
+	struct dwarf_alt_link link;
+
+	if (fd < 0 || dwarf_alt_link(index->image.elf, &link) || !dwarf_alt_is(&link, fd) ||
+	    dwarf_image_open(&index->alt, fd, false, &index->account))
 		return;
-	if (!is_alt_wanted(index, &index->alt)) {
-		dwarf_image_deinit(&index->alt);
-		return;
-	}
 	index->has_alt = true;
-	index->alt.account = &index->account;
 	index->image.alt = &index->alt;
 }
 
@@ -67,8 +57,8 @@ static int index_finish(struct dwarf_index *index, const struct dwarf_index_opts
 {
 	int err;
 
-	index->image.account = &index->account;
 	index->split_files.account = &index->account;
+	index->split_files.root_fd = opts->root_fd;
 	index->budget_bytes = opts->budget_bytes ? opts->budget_bytes : BUDGET_DEFAULT_BYTES;
 	buf_init(&index->path, PATH_MAX_BYTES);
 	err = strtab_init(&index->paths);
@@ -88,7 +78,9 @@ int dwarf_index_new(struct elf_file *elf, const struct dwarf_index_opts *opts,
 
 	if (!index)
 		return -ENOMEM;
-	err = dwarf_image_init(&index->image, elf, false);
+	index->split_files.root_fd = -1;
+	index->account.deadline_ns = opts->deadline_ns;
+	err = dwarf_image_init(&index->image, elf, false, &index->account);
 	if (!err)
 		err = index_finish(index, opts);
 	if (err) {
@@ -101,7 +93,7 @@ int dwarf_index_new(struct elf_file *elf, const struct dwarf_index_opts *opts,
 
 int dwarf_index_open(int fd, const struct dwarf_index_opts *opts, struct dwarf_index **out)
 {
-	struct elf_file *elf = elf_file_open(fd);
+	struct elf_file *elf = elf_file_open_wary(fd);
 	int err;
 
 	if (!elf)
@@ -155,6 +147,17 @@ int dwarf_alt_link(const struct elf_file *elf, struct dwarf_alt_link *out)
 		return 0;
 	}
 	return -ENOENT;
+}
+
+bool dwarf_alt_is(const struct dwarf_alt_link *link, int fd)
+{
+	/* Not elf_build_id_fd(): such a file has no program headers. */
+	struct elf_file *alt = elf_file_open_unmapped(fd);
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t len = alt ? elf_build_id(alt, build_id, sizeof(build_id)) : 0;
+
+	elf_file_free(alt);
+	return link->build_id_len == len && !memcmp(link->build_id, build_id, len);
 }
 
 /* --- Memory --- */
@@ -221,6 +224,8 @@ static int begin_lookup(struct dwarf_index *index)
 {
 	uint64_t bytes = dwarf_image_bytes(&index->image);
 
+	if (dwarf_is_late(&index->account))
+		return -ETIME;
 	forget_old(index);
 	if (index->has_alt)
 		bytes += dwarf_image_bytes(&index->alt);
@@ -341,7 +346,7 @@ struct chain {
 	struct dwarf_index *index;
 	struct dwarf_cu *cu;
 	struct dwarf_frame *frames;
-	uint32_t paths[DWARF_NESTING_MAX + 1];
+	uint32_t paths[DWARF_FRAMES_MAX];
 	size_t max, cnt;
 };
 
@@ -408,15 +413,17 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr, struct dwarf_fra
 		err = map_units(index);
 	if (err)
 		return err;
-	chain.max = max < DWARF_NESTING_MAX + 1 ? max : DWARF_NESTING_MAX + 1;
+	chain.max = max < DWARF_FRAMES_MAX ? max : DWARF_FRAMES_MAX;
 	chain.cu = find_cu(index, vaddr);
 	if (!chain.cu)
-		return -ENOENT;
+		return index->account.is_late ? -ETIME : -ENOENT;
 	func = addr_map_find(&chain.cu->code.map, vaddr);
 	has_row = !dwarf_lines_find(&chain.cu->lines, vaddr, &row);
 	if (func == (uint32_t)ADDR_MAP_NONE && !has_row)
-		return -ENOENT;
+		return index->account.is_late ? -ETIME : -ENOENT;
 	add_frames(&chain, func, row);
+	if (index->account.is_late)
+		return -ETIME;
 	for (size_t i = 0; i < chain.cnt && i < chain.max; i++)
 		if (chain.paths[i] != STRTAB_EMPTY)
 			frames[i].file = strtab_get(&index->paths, chain.paths[i]);

@@ -23,15 +23,22 @@
 
 struct dwarf_index;
 
-/* All of it may be zero or NULL, alt_fd -1. */
+/* The longest chain that there is. */
+enum { DWARF_FRAMES_MAX = 513 };
+
+/* All of it may be zero or NULL, the descriptors -1. */
 struct dwarf_index_opts {
 	/* The file that .gnu_debugaltlink names; borrowed until the index is open. One with another
 	 * build-id than the link wants is not used. */
 	int alt_fd;
-	/* The path of the file itself, as we can open it: split units (PATH.dwp, *.dwo) are looked
-	 * for beside it. NULL: they are not looked for. */
+	/* O_PATH: the folder that is "/" for path and for the names in the file; -1: our own root.
+	 * Borrowed for the life of the index. */
+	int root_fd;
+	/* The absolute path of the file itself: split units (PATH.dwp, *.dwo) are looked for beside
+	 * it. NULL: they are not looked for. */
 	const char *path;
 	size_t budget_bytes; /* of memory for units; 0: 64 MiB */
+	uint64_t deadline_ns; /* CLOCK_MONOTONIC: nothing is read after it; 0: none */
 };
 
 /* One level of an inline chain. Strings are borrowed until the next lookup or the index is freed.
@@ -54,7 +61,7 @@ struct dwarf_alt_link {
 /*
  * Open the debugging information of @elf (the program itself or a separate debug file), which is
  * borrowed for the life of the index. 0 and *@out *owned*; -ENODATA: it has none; -EFBIG;
- * -ENOTSUP: compressed in a way that we do not know; -EBADMSG; -ENOMEM.
+ * -ENOTSUP: compressed in a way that we do not know; -ETIME: past the deadline; -EBADMSG; -ENOMEM.
  */
 int dwarf_index_new(struct elf_file *elf, const struct dwarf_index_opts *opts,
 		    struct dwarf_index **out);
@@ -67,7 +74,8 @@ void dwarf_index_free(struct dwarf_index *index);
  * The chain of functions at ELF virtual address @vaddr (of the original file, moved back onto the
  * call for return addresses), innermost first, into @frames. The innermost one's line is the line
  * table's, every other's is where the one before it was called. Returns the length of the chain, of
- * which no more than @max frames are filled in, or -ENOENT. Not thread-safe.
+ * which no more than @max frames are filled in; -ENOENT; -ETIME when the deadline has passed,
+ * before this or in the midst of it; -ENOMEM. Not thread-safe.
  */
 int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr, struct dwarf_frame *frames,
 		     size_t max);
@@ -77,5 +85,8 @@ size_t dwarf_index_bytes(const struct dwarf_index *index);
 
 /* The link in @elf to the file that goes into alt_fd. 0 or -ENOENT. */
 int dwarf_alt_link(const struct elf_file *elf, struct dwarf_alt_link *out);
+
+/* Is @fd an ELF file with the build-id that @link wants? */
+bool dwarf_alt_is(const struct dwarf_alt_link *link, int fd);
 
 #endif

@@ -6,12 +6,12 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "elf/dwarf_const.h"
 #include "elf/dwarf_cu.h"
+#include "elf/root_file.h"
 
 enum {
 	PATH_MAX_BYTES = 4096,
@@ -22,22 +22,12 @@ enum {
 
 /* --- Files --- */
 
-/* A descriptor of a regular file, or -1: a name out of a file may be that of a device. */
-static int open_regular(const char *path)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode))
-		return -1;
-	return take_fd(&fd);
-}
-
 /* Open "@dir/@name" (just "@name" without @dir) into @out; false when that is no DWARF file. */
 static bool open_image(const struct dwarf_split_files *files, const char *dir, size_t dir_len,
 		       const char *name, struct dwarf_image *out)
 {
 	_cleanup_(buf_deinit) struct buf path;
+	_cleanup_close_ int host_fd = -1;
 	_cleanup_close_ int fd = -1;
 
 	buf_init(&path, PATH_MAX_BYTES);
@@ -47,10 +37,11 @@ static bool open_image(const struct dwarf_split_files *files, const char *dir, s
 	buf_add_str(&path, name);
 	if (path.err)
 		return false;
-	fd = open_regular(buf_cstr(&path));
-	if (fd < 0 || dwarf_image_open(out, fd, true))
+	if (files->root_fd < 0)
+		host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = root_file_open(files->root_fd < 0 ? host_fd : files->root_fd, buf_cstr(&path));
+	if (fd < 0 || dwarf_image_open(out, fd, true, files->account))
 		return false;
-	out->account = files->account;
 	files->account->fuel_bytes += dwarf_image_bytes(out) * DWARF_FUEL_PASSES;
 	return true;
 }

@@ -2,7 +2,8 @@
 /*
  * The other half of a split unit: in a .dwo file of the compiler's, or in a package (.dwp) of them
  * (DWARF 5, section 7.3.5; its predecessor of GCC's "DebugFissionDWP" for DWARF 4). What is opened
- * must be a regular file, and its unit must have the skeleton's id.
+ * must be a regular file below the root of whoever wrote the name (elf/root_file.h), and its unit
+ * must have the skeleton's id.
  */
 #ifndef BPFPROF_ELF_DWARF_SPLIT_H
 #define BPFPROF_ELF_DWARF_SPLIT_H
@@ -11,7 +12,8 @@
 
 /* Where to look. */
 struct dwarf_split_files {
-	char *path; /* owned: of the file with the skeletons; NULL: nowhere */
+	char *path; /* owned: of the file with the skeletons, absolute; NULL: nowhere */
+	int root_fd; /* borrowed: what paths start from; -1: our own root */
 	struct dwarf_image package; /* PATH.dwp */
 	bool has_package;
 	bool is_package_tried;

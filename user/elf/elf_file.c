@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -124,7 +125,22 @@ struct elf_file *elf_file_open(int fd)
 
 struct elf_file *elf_file_open_unmapped(int fd)
 {
-	return elf_file_begin(fd, ELF_C_READ);
+	struct elf_file *elf = elf_file_begin(fd, ELF_C_READ);
+
+	if (elf)
+		elf->is_copied = true;
+	return elf;
+}
+
+struct elf_file *elf_file_open_wary(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+		return elf_file_open(fd);
+	return elf_file_open_unmapped(fd);
 }
 
 struct elf_file *elf_file_from_memory(void *image, size_t len)

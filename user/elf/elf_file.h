@@ -18,6 +18,10 @@ struct elf_file *elf_file_from_memory(void *image, size_t len);
 /* The same without mapping the file: whoever owns it cannot raise SIGBUS by cutting it short. What
  * is asked for is copied. */
 struct elf_file *elf_file_open_unmapped(int fd);
+
+/* Mapped where only root or we ourselves can cut the file short, else unmapped: for files that a
+ * program being profiled leads us to, and that are large. */
+struct elf_file *elf_file_open_wary(int fd);
 void elf_file_free(struct elf_file *elf);
 
 /* The GNU build-id into @out (at most @max bytes), from section or program-header notes. Its

@@ -12,6 +12,7 @@ struct elf_file {
 	GElf_Ehdr ehdr;
 	size_t phdr_cnt;
 	size_t shstrndx; /* 0: sections have no names */
+	bool is_copied; /* what is asked for is read into memory, not mapped */
 };
 
 /*
