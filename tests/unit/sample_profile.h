@@ -46,7 +46,11 @@ static inline void sample_ledger(struct ledger *ledger)
 				       .deepest = 212,
 				       .snapshots = {.taken = 9, .completed = 8, .refused = 2}};
 	ledger_reason_add(&ledger->stacks.truncated, "no_rows", 3);
-	ledger->frames = (struct ledger_frames){.distinct = 2210, .named = 2204};
+	ledger->frames = (struct ledger_frames){
+		.distinct = 2210,
+		.named = 2204,
+		.lines_cut = 3,
+	};
 	ledger_reason_add(&ledger->frames.unnamed, "no_symbol", 6);
 	ledger->cost = (struct ledger_cost){.bpf_run_ns = 12000000, .bpf_runs = 5936};
 }

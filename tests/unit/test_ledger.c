@@ -244,7 +244,8 @@ static void test_json(void **state)
 		"\"stacks\":{\"complete\":5101,\"no_user_stack\":20,\"distinct\":640,"
 		"\"deepest\":212,\"truncated\":{\"no_rows\":3},"
 		"\"snapshots\":{\"taken\":9,\"completed\":8,\"refused\":2}},"
-		"\"frames\":{\"distinct\":2210,\"named\":2204,\"unnamed\":{\"no_symbol\":6}},"
+		"\"frames\":{\"distinct\":2210,\"named\":2204,\"lines_cut\":3,\"unnamed\":{\"no_"
+		"symbol\":6}},"
 		"\"cost\":{\"bpf_run_ns\":12000000,\"bpf_runs\":5936,\"capture_cpu_ns\":0,"
 		"\"symbolize_cpu_ns\":0,\"rss_anon_peak_bytes\":0,\"kernel_bytes\":0,"
 		"\"start_ns\":0,\"finish_ns\":0,\"verifier_insns\":0}}");

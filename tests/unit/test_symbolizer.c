@@ -19,6 +19,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/buf.h"
+#include "base/fs.h"
 #include "elf/elf_file.h"
 #include "elf/symtab.h"
 #include "encode/decode.h"
@@ -111,12 +113,17 @@ static struct module *module_with_symbols(const char *path)
 	return module_of_fd(path, fd, MODULE_PRESENT);
 }
 
+static void run_with(struct fixture *fix, const struct symbolizer_opts *opts)
+{
+	assert_int_equal(
+		symbolizer_run(&fix->prof, fix->modules, fix->module_cnt, opts, &fix->frames), 0);
+}
+
 static void run(struct fixture *fix, bool no_symbols)
 {
 	const struct symbolizer_opts opts = {.no_symbols = no_symbols};
 
-	assert_int_equal(
-		symbolizer_run(&fix->prof, fix->modules, fix->module_cnt, &opts, &fix->frames), 0);
+	run_with(fix, &opts);
 }
 
 static void check_location(const struct fixture *fix, uint32_t location, const char *name,
@@ -342,6 +349,22 @@ static void test_go_partly(void **state)
 	check_books(fix);
 }
 
+/* Without inlined calls the function itself is left, at the line of the call in it. */
+static void test_go_no_inline(void **state)
+{
+	const struct symbolizer_opts opts = {.no_inline = true};
+	struct fixture *fix = *state;
+	uint32_t mapping = add_mapping(fix, "/a/go", module_of_go("/a/go", false));
+	uint32_t location = profile_location(&fix->prof, mapping, GO_TEXT + 0x20, 0);
+
+	run_with(fix, &opts);
+	check_location(fix, location, "main.main", "main.main");
+	assert_int_equal(fix->prof.lines[fix->prof.locations[location].first_line].line, 10);
+	assert_int_equal(fix->prof.mappings[mapping].flags,
+			 MAPPING_HAS_FUNCTIONS | MAPPING_HAS_FILENAMES | MAPPING_HAS_LINES);
+	check_books(fix);
+}
+
 static void test_empty_profile(void **state)
 {
 	struct fixture *fix = *state;
@@ -356,6 +379,30 @@ int symbolizer_test_target(int value)
 {
 	__asm__ volatile("" : "+r"(value));
 	return value;
+}
+
+/* The address of an instruction of a function that is inlined here, and the lines of both. */
+extern const uint64_t symbolizer_test_spot;
+int symbolizer_test_outer(int value);
+
+enum { INLINED_LINE = __LINE__ + 2 };
+
+static inline __attribute__((always_inline)) int symbolizer_test_inlined(int value)
+{
+	__asm__ volatile("1: nop\n\t"
+			 ".pushsection .data.rel.local,\"aw\"\n\t"
+			 ".balign 8\n"
+			 "symbolizer_test_spot: .quad 1b\n\t"
+			 ".popsection"
+			 : "+r"(value));
+	return value;
+}
+
+enum { OUTER_LINE = __LINE__ + 2 };
+
+__attribute__((noinline)) int symbolizer_test_outer(int value)
+{
+	return symbolizer_test_inlined(value);
 }
 
 static int own_base(struct dl_phdr_info *info, size_t size, void *arg)
@@ -399,6 +446,110 @@ static void test_own_process(void **state)
 	elf_file_free(elf);
 }
 
+static uint32_t add_spot(struct fixture *fix)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	uint64_t base = 0;
+	uint32_t self = add_mapping(fix, "/proc/self/exe",
+				    module_of_fd("/proc/self/exe", fd, MODULE_PRESENT));
+
+	dl_iterate_phdr(own_base, &base);
+	symbolizer_test_outer(0);
+	return profile_location(&fix->prof, self, symbolizer_test_spot - base, 0);
+}
+
+static void check_line(const struct fixture *fix, const struct profile_line *line, const char *name,
+		       uint32_t start_line)
+{
+	const struct profile_function *function = &fix->prof.functions[line->function];
+	const char *file = profile_str(&fix->prof, function->file);
+
+	assert_string_equal(profile_str(&fix->prof, function->name), name);
+	assert_string_equal(profile_str(&fix->prof, function->system_name), name);
+	assert_int_equal(function->start_line, start_line);
+	assert_non_null(strstr(file, "test_symbolizer.c"));
+	/* The statement is one or two lines below, behind the brace. */
+	assert_in_range(line->line, start_line + 1, start_line + 2);
+}
+
+/* This program's own debugging information: a call that is inlined is a line of its own. */
+static void test_dwarf(void **state)
+{
+	struct fixture *fix = *state;
+	uint32_t spot = add_spot(fix);
+	const struct profile_location *loc = &fix->prof.locations[spot];
+
+	run(fix, false);
+	if (loc->line_cnt == 1 && !fix->prof.lines[loc->first_line].line)
+		skip(); /* built without -g */
+	assert_int_equal(loc->line_cnt, 2);
+	check_line(fix, &fix->prof.lines[loc->first_line], "symbolizer_test_inlined", INLINED_LINE);
+	check_line(fix, &fix->prof.lines[loc->first_line + 1], "symbolizer_test_outer", OUTER_LINE);
+	assert_int_equal(fix->prof.mappings[loc->mapping].flags,
+			 MAPPING_HAS_FUNCTIONS | MAPPING_HAS_FILENAMES | MAPPING_HAS_LINES |
+				 MAPPING_HAS_INLINES);
+	assert_int_equal(fix->frames.lines_cut, 0);
+	check_books(fix);
+}
+
+static void check_plain(const struct fixture *fix, uint32_t location)
+{
+	const struct profile_location *loc = &fix->prof.locations[location];
+	const struct profile_line *line = &fix->prof.lines[loc->first_line];
+
+	check_location(fix, location, "symbolizer_test_outer", "symbolizer_test_outer");
+	assert_int_equal(line->line, 0);
+	assert_int_equal(fix->prof.functions[line->function].start_line, 0);
+	assert_int_equal(fix->prof.mappings[loc->mapping].flags, MAPPING_HAS_FUNCTIONS);
+	check_books(fix);
+}
+
+static void test_no_inline(void **state)
+{
+	const struct symbolizer_opts opts = {.no_inline = true};
+	struct fixture *fix = *state;
+	uint32_t spot = add_spot(fix);
+
+	run_with(fix, &opts);
+	check_plain(fix, spot);
+	assert_int_equal(fix->frames.lines_cut, 0);
+}
+
+/* A nanosecond is over before the first lookup: symbols, and a count of what was not looked at. */
+static void test_budget(void **state)
+{
+	const struct symbolizer_opts opts = {.lines_budget_ns = 1};
+	struct fixture *fix = *state;
+	uint32_t spot = add_spot(fix);
+
+	run_with(fix, &opts);
+	check_plain(fix, spot);
+	if (!fix->frames.lines_cut)
+		skip(); /* built without -g */
+	assert_int_equal(fix->frames.lines_cut, 1);
+}
+
+/* The time goes first to what most samples are of. */
+static void test_order(void **state)
+{
+	struct fixture *fix = *state;
+	uint32_t cold = add_mapping(fix, "/a/cold", module_with_symbols("/a/cold"));
+	uint32_t hot = add_mapping(fix, "/a/hot", module_with_symbols("/a/hot"));
+	const uint32_t stacks[][2] = {
+		{profile_location(&fix->prof, cold, 0x1010, 0)},
+		{profile_location(&fix->prof, hot, 0x2000, 0)},
+	};
+
+	profile_add_value_type(&fix->prof, "samples", "count");
+	for (int i = 0; i < 2; i++)
+		profile_sample(&fix->prof, profile_stack(&fix->prof, stacks[i], 1),
+			       profile_labels(&fix->prof, NULL, 0), &(int64_t){i + 1});
+	run(fix, false);
+	assert_int_equal(fix->prof.function_cnt, 2);
+	assert_string_equal(profile_str(&fix->prof, fix->prof.functions[0].name),
+			    "other::call@plt");
+}
+
 /* A stripped image that links to a debug file, which lies in its process's root. */
 static void test_debug_file(void **state)
 {
@@ -440,6 +591,113 @@ static void test_debug_file(void **state)
 	check_location(fix, local, "local", "local");
 	image_deinit(&stripped);
 	image_deinit(&debug);
+}
+
+enum { SEED_CODE_AT = 0x401000, SEED_CODE_BYTES = 0x62 };
+
+static void read_seed(struct buf *out)
+{
+	buf_init(out, BUF_NO_MAX);
+	assert_int_equal(fs_read_file("tests/fuzz/corpus/dwarf/gcc5", out), 0);
+}
+
+/* twice() in both() in the function, which is @outer. */
+static void check_seed_chain(const struct fixture *fix, const struct profile_location *loc,
+			     const char *outer)
+{
+	const char *names[] = {"twice", "both", outer};
+
+	assert_int_equal(loc->line_cnt, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct profile_line *line = &fix->prof.lines[loc->first_line + i];
+		const struct profile_function *function = &fix->prof.functions[line->function];
+
+		assert_string_equal(profile_str(&fix->prof, function->name), names[i]);
+		assert_string_equal(profile_str(&fix->prof, function->file), "/src/t.c");
+		assert_int_equal(function->start_line, i + 1);
+		assert_int_equal(line->line, i + 1);
+	}
+}
+
+/* All addresses of the seed's code; how many of them are twice() in both() in @outer? */
+static int count_seed_chains(struct fixture *fix, struct module *module, const char *outer)
+{
+	uint32_t mapping = add_mapping(fix, module->path, module), first = 0;
+	int cnt = 0;
+
+	for (uint32_t i = 0; i < SEED_CODE_BYTES; i++) {
+		uint32_t location = profile_location(&fix->prof, mapping, SEED_CODE_AT + i, 0);
+
+		first = i ? first : location;
+	}
+	run(fix, false);
+	for (uint32_t i = 0; i < SEED_CODE_BYTES; i++) {
+		const struct profile_location *loc = &fix->prof.locations[first + i];
+
+		if (loc->line_cnt < 3)
+			continue;
+		if (!strcmp(profile_location_name(&fix->prof, first + i, 2), outer)) {
+			check_seed_chain(fix, loc, outer);
+			cnt++;
+		}
+	}
+	check_books(fix);
+	return cnt;
+}
+
+/* Where there are no symbols the function's name is DWARF's as well. */
+static void test_dwarf_alone(void **state)
+{
+	struct fixture *fix = *state;
+	struct buf seed;
+
+	read_seed(&seed);
+	assert_true(count_seed_chains(fix,
+				      module_of_fd("/seed", bytes_to_fd(seed.data, seed.len),
+						   MODULE_PRESENT),
+				      "shared") > 3);
+	buf_deinit(&seed);
+}
+
+/* `strip -g`: symbols in the image, which say what the function is, lines in a file beside it. */
+static void test_lines_file(void **state)
+{
+	static const struct image_symbol symbol = {
+		"_RNvC7mycrate3foo.cold", SEED_CODE_AT, SEED_CODE_BYTES, STT_FUNC, STB_LOCAL, 1,
+	};
+	struct {
+		char name[12];
+		uint32_t crc;
+	} link = {.name = "seed.debug"};
+	char folder[] = "/tmp/test_symbolizer.XXXXXX";
+	struct fixture *fix = *state;
+	struct elf_image image;
+	struct module *module;
+	struct buf seed;
+	int root_fd, fd, cnt;
+
+	read_seed(&seed);
+	link.crc = (uint32_t)crc32(0, (const uint8_t *)seed.data, (uInt)seed.len);
+	image_init(&image, EM_X86_64);
+	image_text(&image, ".text", SEED_CODE_AT, NULL, SEED_CODE_BYTES);
+	image_symbols(&image, SHT_SYMTAB, &symbol, 1);
+	image_section(&image, ".gnu_debuglink", (Elf64_Shdr){.sh_type = SHT_PROGBITS}, &link,
+		      sizeof(link));
+	image_finish(&image);
+
+	assert_non_null(mkdtemp(folder));
+	root_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(root_fd, link.name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, seed.data, seed.len), (ssize_t)seed.len);
+	close(fd);
+	module = module_of_fd("/seed", bytes_to_fd(image.bytes, image.len), MODULE_PRESENT);
+	module->root_fd = root_fd;
+	cnt = count_seed_chains(fix, module, "mycrate::foo [clone .cold]");
+	assert_int_equal(unlinkat(root_fd, link.name, 0), 0);
+	assert_int_equal(rmdir(folder), 0);
+	assert_true(cnt > 3);
+	buf_deinit(&seed);
+	image_deinit(&image);
 }
 
 static void *main_return; /* in the C library: who called main() */
@@ -512,8 +770,15 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_no_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_go, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_go_partly, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_go_no_inline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_empty_profile, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_dwarf, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_inline, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_dwarf_alone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_lines_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_libc, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),

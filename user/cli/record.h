@@ -14,7 +14,10 @@
 #include "profile/profile.h"
 
 enum {
-	RECORD_FREQ_DEFAULT_HZ = 99 /* not 100: in step with nothing that ticks */
+	RECORD_FREQ_DEFAULT_HZ = 99, /* not 100: in step with nothing that ticks */
+	/* For lines and inlined calls of one window: with all else, files are written within a
+	 * second after the sampling. */
+	RECORD_LINES_BUDGET_MS = 700,
 };
 
 /* The fields that the option table fills; "not given" is 0, NULL or empty. */

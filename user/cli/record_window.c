@@ -28,9 +28,22 @@ static void window_deinit(struct window *window)
 	free(window->ledger);
 }
 
+/* Sampling goes on while a window of -i is named, and what it fills must be drained. */
+static uint64_t lines_budget_ns(const struct record_opts *opts)
+{
+	uint64_t budget_ns = RECORD_LINES_BUDGET_MS * NSEC_PER_MSEC;
+	uint64_t share_ns = opts->interval_ns / 4;
+
+	return share_ns && share_ns < budget_ns ? share_ns : budget_ns;
+}
+
 static int symbolize(struct recording *rec, const struct window *window)
 {
-	const struct symbolizer_opts opts = {.no_symbols = rec->opts->no_symbols};
+	const struct symbolizer_opts opts = {
+		.no_symbols = rec->opts->no_symbols,
+		.no_inline = rec->opts->no_inline,
+		.lines_budget_ns = lines_budget_ns(rec->opts),
+	};
 	uint64_t cpu_ns = clock_process_cpu_ns();
 	struct module *const *modules;
 	size_t module_cnt;

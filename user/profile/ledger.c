@@ -437,6 +437,7 @@ static void merge_totals(struct ledger *dst, const struct ledger *src)
 	add_to(&dst->stacks.snapshots.refused, src->stacks.snapshots.refused);
 	add_to(&dst->frames.distinct, src->frames.distinct);
 	add_to(&dst->frames.named, src->frames.named);
+	add_to(&dst->frames.lines_cut, src->frames.lines_cut);
 	add_reasons(&dst->frames.unnamed, &src->frames.unnamed);
 	merge_cost(&dst->cost, &src->cost);
 }

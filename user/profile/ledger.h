@@ -76,6 +76,7 @@ struct ledger_stacks {
 struct ledger_frames {
 	uint64_t distinct;
 	uint64_t named;
+	uint64_t lines_cut; /* whose debugging information there was no time for */
 	struct ledger_reasons unnamed;
 };
 

@@ -60,6 +60,7 @@ static const struct count_field snapshot_fields[] = {
 static const struct count_field frame_fields[] = {
 	COUNT_FIELD(ledger_frames, distinct),
 	COUNT_FIELD(ledger_frames, named),
+	COUNT_FIELD(ledger_frames, lines_cut),
 };
 
 static const struct count_field cost_fields[] = {

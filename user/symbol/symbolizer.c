@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Naming the locations of a profile, module by module in ascending order of address: one symbol
- * index is in memory at a time, and neighbours in one function share its name.
+ * Naming the locations of a profile, module by module in ascending order of address: one module's
+ * tables are in memory at a time, and neighbours in one function share its name. The module that
+ * most samples have been in comes first: if the time for lines and inlined calls is too short for
+ * all, it is spent where it shows.
  */
 #include "symbol/symbolizer.h"
 
@@ -13,21 +15,27 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
-#include "elf/debug_file.h"
-#include "elf/elf_file.h"
-#include "elf/go_symbols.h"
-#include "elf/symtab.h"
 #include "proc/kallsyms.h"
 #include "symbol/demangle.h"
+#include "symbol/module_symbols.h"
 
 static const char kernel_path[] = "[kernel.kallsyms]";
 
 /* A location that waits for its name. */
 struct pending {
+	uint64_t weight; /* of its mapping */
 	uint64_t address;
 	uint32_t mapping;
 	uint32_t location;
+};
+
+/* What the time was too short for. */
+struct lines_cut {
+	size_t file_cnt;
+	size_t most_cnt; /* of locations in one file */
+	uint32_t most_mapping;
 };
 
 struct symbolizer {
@@ -41,27 +49,24 @@ struct symbolizer {
 	struct demangler *demangler; /* owned */
 	struct kallsyms *kallsyms; /* owned; NULL until the kernel's turn, or when unreadable */
 	struct buf name, system_name; /* scratch */
+	uint64_t deadline_ns; /* for lines; 0: none */
+	struct lines_cut cut;
 };
 
-/* The symbols of one module, and the function that the last location was in. */
-struct module_symbols {
-	struct elf_file *elf; /* owned */
-	struct debug_file debug; /* owned: what was split off elf */
-	struct symtab *symtab; /* owned; NULL with a reason */
-	struct go_symbols *go; /* owned; NULL unless it is a Go program without .symtab */
-	size_t go_cnt; /* locations that these have named */
-	const char *reason; /* why nothing in this module has a name */
-	uint64_t last_start, last_end;
-	uint32_t last_function;
+/* The symbol that the last location of a module was in, as strings of the profile. */
+struct last_symbol {
+	uint64_t start, end; /* of its code; end 0: there was none */
+	uint32_t name, system_name;
 };
 
-static void module_symbols_deinit(struct module_symbols *syms)
-{
-	go_symbols_free(syms->go);
-	symtab_free(syms->symtab);
-	debug_file_deinit(&syms->debug);
-	elf_file_free(syms->elf);
-}
+/* The module that is being named. */
+struct naming {
+	struct module_symbols syms;
+	struct last_symbol last;
+	size_t go_cnt; /* locations that Go's tables have named */
+	size_t lined_cnt; /* locations with lines from DWARF */
+	size_t cut_cnt; /* locations that there was no time for */
+};
 
 static void symbolizer_deinit(struct symbolizer *sym)
 {
@@ -76,15 +81,53 @@ static int pending_cmp(const void *left, const void *right)
 {
 	const struct pending *lhs = left, *rhs = right;
 
+	if (lhs->weight != rhs->weight)
+		return lhs->weight > rhs->weight ? -1 : 1;
 	if (lhs->mapping != rhs->mapping)
 		return lhs->mapping < rhs->mapping ? -1 : 1;
 	return (lhs->address > rhs->address) - (lhs->address < rhs->address);
 }
 
+static uint64_t sample_weight(const struct profile *prof, size_t sample)
+{
+	int64_t value = 1;
+
+	if (prof->value_type_cnt)
+		value = prof->values[sample * prof->value_type_cnt + prof->default_value];
+	return value > 0 ? (uint64_t)value : 0;
+}
+
+/* How often each mapping is in a stack; *@out is owned. */
+static int weigh_mappings(const struct profile *prof, uint64_t **out)
+{
+	uint64_t *weights = calloc(prof->mapping_cnt + 1, sizeof(*weights));
+
+	if (!weights)
+		return -ENOMEM;
+	for (size_t i = 0; i < prof->sample_cnt; i++) {
+		const struct profile_stack *stack = &prof->stacks[prof->samples[i].stack];
+		uint64_t weight = sample_weight(prof, i);
+
+		for (uint32_t at = stack->first; at < stack->first + stack->cnt; at++) {
+			uint32_t mapping = prof->locations[prof->stack_locations[at]].mapping;
+
+			if (mapping != PROFILE_NONE &&
+			    __builtin_add_overflow(weights[mapping], weight, &weights[mapping]))
+				weights[mapping] = UINT64_MAX;
+		}
+	}
+	*out = weights;
+	return 0;
+}
+
 static int collect_pending(struct symbolizer *sym)
 {
 	const struct profile *prof = sym->prof;
+	_cleanup_free_ uint64_t *weights = NULL;
+	int err = weigh_mappings(prof, &weights);
 
+	if (err)
+		return err;
 	sym->items = malloc((prof->location_cnt + 1) * sizeof(*sym->items));
 	if (!sym->items)
 		return -ENOMEM;
@@ -98,6 +141,7 @@ static int collect_pending(struct symbolizer *sym)
 			sym->frames->named++;
 		else
 			sym->items[sym->item_cnt++] = (struct pending){
+				loc->mapping == PROFILE_NONE ? 0 : weights[loc->mapping],
 				loc->address,
 				loc->mapping,
 				(uint32_t)i,
@@ -176,9 +220,9 @@ static void set_named(struct symbolizer *sym, const struct pending *item, uint32
 	count_named(sym, item);
 }
 
-/* The profile's function for the symbol @name; @suffix as "@plt". */
-static uint32_t intern_function(struct symbolizer *sym, const char *name, size_t len,
-				const char *suffix)
+/* The symbol @name as strings of the profile: demangled, and as it is; @suffix as "@plt". */
+static struct profile_function intern_name(struct symbolizer *sym, const char *name, size_t len,
+					   const char *suffix)
 {
 	char demangled[DEMANGLE_MAX];
 
@@ -189,79 +233,24 @@ static uint32_t intern_function(struct symbolizer *sym, const char *name, size_t
 	buf_reset(&sym->system_name);
 	buf_add(&sym->system_name, name, len);
 	buf_add_str(&sym->system_name, suffix);
-	return profile_function(sym->prof, buf_cstr(&sym->name), buf_cstr(&sym->system_name), "",
-				0);
-}
-
-static const char *module_reason(const struct module *module, const char *path)
-{
-	if (!module)
-		return is_anon_path(path) ? "jit" : "unknown_mapping";
-	if (module->kind == MODULE_ANON)
-		return "jit";
-	if (module->fd < 0)
-		return module->absence == MODULE_FILE_CHANGED ? "file_changed" : "no_file";
-	return NULL;
-}
-
-static int find_debug_file(const struct module *module, const struct elf_file *elf,
-			   struct debug_file *out)
-{
-	const struct debug_query query = {
-		.elf = elf,
-		.path = module->path,
-		.build_id = module->build_id,
-		.build_id_len = module->build_id_len,
-		.root_fd = module->root_fd,
+	return (struct profile_function){
+		.name = profile_string(sym->prof, buf_cstr(&sym->name)),
+		.system_name = profile_string(sym->prof, buf_cstr(&sym->system_name)),
+		.file = profile_string(sym->prof, ""),
 	};
-	int err = debug_file_find(&query, out);
-
-	return err == -ENOENT ? 0 : err;
-}
-
-/* Both kinds of tables: Go's know lines and inlined calls, and a Go program may have functions of
- * C. */
-static int module_tables_load(const struct module *module, struct module_symbols *syms)
-{
-	int err = find_debug_file(module, syms->elf, &syms->debug);
-
-	if (!err)
-		err = symtab_from_elf(syms->elf, &syms->debug, &syms->symtab);
-	if (err)
-		return err;
-	err = go_symbols_from_elf(syms->elf, &syms->go);
-	return err == -ENOENT ? 0 : err;
-}
-
-/* 0 also when there are no symbols; the reason is in @out then. */
-static int module_symbols_load(const struct symbolizer *sym, uint32_t mapping,
-			       struct module_symbols *out)
-{
-	const struct module *module =
-		mapping < sym->module_cnt && mapping != PROFILE_NONE ? sym->modules[mapping] : NULL;
-
-	*out = (struct module_symbols){.last_function = PROFILE_NONE};
-	out->reason = module_reason(module, mapping_path(sym, mapping));
-	if (out->reason)
-		return 0;
-	out->elf = elf_file_open(module->fd);
-	if (!out->elf) {
-		out->reason = "bad_elf";
-		return errno == ENOMEM ? -ENOMEM : 0;
-	}
-	return module_tables_load(module, out);
 }
 
 /* Go's names are not mangled. */
-static bool name_by_go(struct symbolizer *sym, struct module_symbols *syms,
-		       const struct pending *item)
+static bool name_by_go(struct symbolizer *sym, struct naming *naming, const struct pending *item)
 {
 	struct profile_line lines[GO_FRAMES_MAX];
 	struct go_chain chain;
+	size_t first;
 
-	if (!syms->go || go_symbols_find(syms->go, item->address, &chain))
+	if (!naming->syms.go || go_symbols_find(naming->syms.go, item->address, &chain))
 		return false;
-	for (size_t i = 0; i < chain.cnt; i++) {
+	first = sym->opts->no_inline ? chain.cnt - 1 : 0;
+	for (size_t i = first; i < chain.cnt; i++) {
 		const struct go_frame *frame = &chain.frames[i];
 
 		lines[i] = (struct profile_line){
@@ -270,50 +259,164 @@ static bool name_by_go(struct symbolizer *sym, struct module_symbols *syms,
 			.line = frame->line,
 		};
 	}
-	profile_set_lines(sym->prof, item->location, lines, chain.cnt);
+	profile_set_lines(sym->prof, item->location, lines + first, chain.cnt - first);
 	count_named(sym, item);
-	syms->go_cnt++;
+	naming->go_cnt++;
 	return true;
 }
 
-static void name_by_symtab(struct symbolizer *sym, struct module_symbols *syms,
-			   const struct pending *item)
+/* Make @naming->last the symbol at @vaddr. False when there is none. */
+static bool find_symbol(struct symbolizer *sym, struct naming *naming, uint64_t vaddr)
 {
+	struct last_symbol *last = &naming->last;
+	struct profile_function function;
 	struct symtab_name name;
 
-	if (syms->last_function == PROFILE_NONE || item->address < syms->last_start ||
-	    item->address >= syms->last_end) {
-		if (symtab_find(syms->symtab, item->address, &name)) {
-			set_unnamed(sym, item, "no_symbol");
-			return;
-		}
-		syms->last_function =
-			intern_function(sym, name.str, name.len, name.is_plt ? "@plt" : "");
-		syms->last_start = name.start;
-		syms->last_end = name.end;
+	if (vaddr >= last->start && vaddr < last->end)
+		return true;
+	if (symtab_find(naming->syms.symtab, vaddr, &name))
+		return false;
+	function = intern_name(sym, name.str, name.len, name.is_plt ? "@plt" : "");
+	*last = (struct last_symbol){
+		.start = name.start,
+		.end = name.end,
+		.name = function.name,
+		.system_name = function.system_name,
+	};
+	return true;
+}
+
+static struct profile_line line_of(struct symbolizer *sym, struct profile_function function,
+				   const struct dwarf_frame *frame)
+{
+	function.start_line = frame->start_line;
+	function.file = profile_string(sym->prof, frame->file ? frame->file : "");
+	return (struct profile_line){
+		.function = profile_function_add(sym->prof, &function),
+		.line = frame->line,
+	};
+}
+
+static struct profile_line inlined_line(struct symbolizer *sym, const struct dwarf_frame *frame)
+{
+	return line_of(sym, intern_name(sym, frame->name, strlen(frame->name), ""), frame);
+}
+
+/*
+ * What is inlined into a function has its name from DWARF, the function itself from @symbol, where
+ * there is one: it says which clone it is. False when DWARF knows nothing of the place.
+ */
+static bool name_by_dwarf(struct symbolizer *sym, struct naming *naming, const struct pending *item,
+			  const struct last_symbol *symbol)
+{
+	struct dwarf_frame frames[DWARF_FRAMES_MAX];
+	struct profile_line lines[DWARF_FRAMES_MAX];
+	const struct dwarf_frame *outermost;
+	size_t cnt = 0;
+	int found;
+
+	if (sym->opts->no_inline)
+		return false;
+	found = module_symbols_chain(&naming->syms, item->address, sym->deadline_ns, frames);
+	if (found <= 0) {
+		naming->cut_cnt += found == -ETIME;
+		return false;
 	}
-	set_named(sym, item, syms->last_function);
+	outermost = &frames[found - 1];
+	if (!symbol && !outermost->name)
+		return false;
+	/* What has no name is left out: part of the file was not found (dwz, split units). */
+	for (const struct dwarf_frame *frame = frames; frame < outermost; frame++)
+		if (frame->name)
+			lines[cnt++] = inlined_line(sym, frame);
+	if (symbol)
+		lines[cnt++] =
+			line_of(sym, (struct profile_function){symbol->name, symbol->system_name},
+				outermost);
+	else
+		lines[cnt++] = inlined_line(sym, outermost);
+	profile_set_lines(sym->prof, item->location, lines, cnt);
+	count_named(sym, item);
+	naming->lined_cnt++;
+	return true;
+}
+
+static void name_by_symbol(struct symbolizer *sym, const struct pending *item,
+			   const struct last_symbol *symbol)
+{
+	const struct profile_function function = {
+		.name = symbol->name,
+		.system_name = symbol->system_name,
+		.file = profile_string(sym->prof, ""),
+	};
+
+	set_named(sym, item, profile_function_add(sym->prof, &function));
+}
+
+static void name_location(struct symbolizer *sym, struct naming *naming, const struct pending *item)
+{
+	const struct last_symbol *symbol;
+
+	if (sym->prof->locations[item->location].flags & LOCATION_JIT) {
+		set_unnamed(sym, item, "jit");
+		return;
+	}
+	if (naming->syms.reason) {
+		set_unnamed(sym, item, naming->syms.reason);
+		return;
+	}
+	if (name_by_go(sym, naming, item))
+		return;
+	symbol = find_symbol(sym, naming, item->address) ? &naming->last : NULL;
+	if (name_by_dwarf(sym, naming, item, symbol))
+		return;
+	if (symbol)
+		name_by_symbol(sym, item, symbol);
+	else
+		set_unnamed(sym, item, "no_symbol");
+}
+
+/*
+ * Of Go's tables each function has its part: what they do not know has no lines here. DWARF leaves
+ * out what was built without -g: lines are claimed as soon as it was asked for all of the mapping,
+ * as nobody else could find more.
+ */
+static uint32_t resolution(const struct symbolizer *sym, const struct naming *naming, size_t cnt)
+{
+	if (naming->go_cnt < cnt && (!naming->lined_cnt || naming->cut_cnt))
+		return 0;
+	return MAPPING_HAS_FILENAMES | MAPPING_HAS_LINES |
+	       (sym->opts->no_inline ? 0 : MAPPING_HAS_INLINES);
+}
+
+static void count_cut(struct symbolizer *sym, uint32_t mapping, size_t cnt)
+{
+	if (!cnt)
+		return;
+	sym->frames->lines_cut += cnt;
+	sym->cut.file_cnt++;
+	if (cnt > sym->cut.most_cnt) {
+		sym->cut.most_cnt = cnt;
+		sym->cut.most_mapping = mapping;
+	}
 }
 
 /* @items: all that wait in one mapping. */
 static int name_module(struct symbolizer *sym, const struct pending *items, size_t cnt)
 {
-	_cleanup_(module_symbols_deinit) struct module_symbols syms = {0};
-	int err = module_symbols_load(sym, items[0].mapping, &syms);
+	uint32_t mapping = items[0].mapping;
+	const struct module *module = mapping < sym->module_cnt ? sym->modules[mapping] : NULL;
+	struct naming naming = {0};
+	int err = module_symbols_load(module, mapping_path(sym, mapping), &naming.syms);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < cnt; i++) {
-		if (sym->prof->locations[items[i].location].flags & LOCATION_JIT)
-			set_unnamed(sym, &items[i], "jit");
-		else if (syms.reason)
-			set_unnamed(sym, &items[i], syms.reason);
-		else if (!name_by_go(sym, &syms, &items[i]))
-			name_by_symtab(sym, &syms, &items[i]);
-	}
-	if (syms.go_cnt == cnt)
-		sym->prof->mappings[items[0].mapping].flags |=
-			MAPPING_HAS_FILENAMES | MAPPING_HAS_LINES | MAPPING_HAS_INLINES;
+	for (size_t i = 0; i < cnt; i++)
+		name_location(sym, &naming, &items[i]);
+	module_symbols_deinit(&naming.syms);
+	if (mapping != PROFILE_NONE)
+		sym->prof->mappings[mapping].flags |= resolution(sym, &naming, cnt);
+	count_cut(sym, mapping, naming.cut_cnt);
 	return sym->prof->err;
 }
 
@@ -352,8 +455,12 @@ static int name_kernel(struct symbolizer *sym, const struct pending *items, size
 					    : "no_kernel_symbol");
 			continue;
 		}
-		if (name != last_name)
-			function = intern_function(sym, name, strlen(name), "");
+		if (name != last_name) {
+			const struct profile_function known =
+				intern_name(sym, name, strlen(name), "");
+
+			function = profile_function_add(sym->prof, &known);
+		}
 		last_name = name;
 		set_named(sym, &items[i], function);
 	}
@@ -380,6 +487,18 @@ static int name_all(struct symbolizer *sym)
 		first += cnt;
 	}
 	return 0;
+}
+
+static void report_cut(const struct symbolizer *sym)
+{
+	const struct lines_cut *cut = &sym->cut;
+
+	if (cut->file_cnt)
+		log_warn("lines and inlined calls: out of time after %.1f s: %llu frames in %zu "
+			 "files have the names of symbols only, most of them in '%s'",
+			 (double)sym->opts->lines_budget_ns / NSEC_PER_SEC,
+			 (unsigned long long)sym->frames->lines_cut, cut->file_cnt,
+			 mapping_path(sym, cut->most_mapping));
 }
 
 static void name_by_address(struct symbolizer *sym)
@@ -411,5 +530,9 @@ int symbolizer_run(struct profile *prof, struct module *const *modules, size_t m
 	sym.demangler = demangler_new();
 	if (!sym.demangler)
 		return -ENOMEM;
-	return name_all(&sym);
+	if (opts->lines_budget_ns)
+		sym.deadline_ns = clock_monotonic_ns() + opts->lines_budget_ns;
+	err = name_all(&sym);
+	report_cut(&sym);
+	return err;
 }

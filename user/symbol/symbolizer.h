@@ -16,15 +16,20 @@
 
 struct symbolizer_opts {
 	bool no_symbols; /* --no-symbols: [module+0x..] everywhere */
+	bool no_inline; /* --no-inline: one line a location, and DWARF is not read */
+	uint64_t lines_budget_ns; /* from the start, for DWARF; 0: as long as it takes */
 };
 
 /*
  * Name every location of @prof that has no lines yet. @modules[i] (borrowed, NULL where unknown) is
  * the module of mapping i; the kernel's mapping is the one whose path is "[kernel.kallsyms]". The
- * names of a stripped module come from its debug file where there is one (elf/debug_file.h), those
- * of a Go program, with file, line and the calls that were inlined, from its own tables
- * (elf/go_symbols.h). Named locations get a function with demangled and system name; a location
- * without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT memory) and is counted in
+ * names of a stripped module come from its debug file where there is one (elf/debug_file.h); files,
+ * lines and the calls that were inlined from DWARF (elf/dwarf_index.h), those of a Go program from
+ * its own tables (elf/go_symbols.h). Frames that @opts->lines_budget_ns was too short for have the
+ * names of symbols only; they are counted in @frames->lines_cut and told in one line of log_warn():
+ * those of the modules with the fewest samples. Named locations get a function with demangled and
+ * system name; a location without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT
+ * memory) and is counted in
  * @frames->unnamed under its reason: no_symbol (file has none there), no_file (gone before it could
  * be opened), file_changed, bad_elf, jit, kptr_restrict, no_kernel_symbol, unknown_mapping.
  * Mappings get their HAS_* flags truthfully. A location beyond its module's symbols never

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening what names the code of a module. */
+#include "symbol/module_symbols.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "elf/dwarf_image.h"
+
+enum {
+	/* Of units of one module. Addresses come in ascending order, so few are needed at once. */
+	DWARF_BUDGET_BYTES = 32 << 20,
+};
+
+/* --- Symbols --- */
+
+static const char *absence_reason(const struct module *module, const char *path)
+{
+	if (!module)
+		return strcmp(path, "//anon") ? "unknown_mapping" : "jit";
+	if (module->kind == MODULE_ANON)
+		return "jit";
+	if (module->fd < 0)
+		return module->absence == MODULE_FILE_CHANGED ? "file_changed" : "no_file";
+	return NULL;
+}
+
+static int find_debug_file(const struct module_symbols *syms, enum debug_want want,
+			   struct debug_file *out)
+{
+	const struct module *module = syms->module;
+	const struct debug_query query = {
+		.elf = syms->elf,
+		.path = module->path,
+		.build_id = module->build_id,
+		.build_id_len = module->build_id_len,
+		.root_fd = module->root_fd,
+	};
+	int err = debug_file_find(&query, want, out);
+
+	return err == -ENOENT ? 0 : err;
+}
+
+/* Both kinds of tables: Go's know lines and inlined calls, and a Go program may have functions of
+ * C. */
+static int load_tables(struct module_symbols *syms)
+{
+	int err = find_debug_file(syms, DEBUG_WANT_SYMBOLS, &syms->symbols_file);
+
+	if (!err)
+		err = symtab_from_elf(syms->elf, &syms->symbols_file, &syms->symtab);
+	if (err)
+		return err;
+	err = go_symbols_from_elf(syms->elf, &syms->go);
+	return err == -ENOENT ? 0 : err;
+}
+
+int module_symbols_load(const struct module *module, const char *path, struct module_symbols *out)
+{
+	struct module_symbols syms = {
+		.module = module,
+		.reason = absence_reason(module, path),
+		.dwarf_err = -ENOENT,
+	};
+	int err = 0;
+
+	if (!syms.reason) {
+		syms.elf = elf_file_open(module->fd);
+		if (syms.elf) {
+			err = load_tables(&syms);
+		} else {
+			syms.reason = "bad_elf";
+			err = errno == ENOMEM ? -ENOMEM : 0;
+		}
+	}
+	if (err)
+		module_symbols_deinit(&syms);
+	else
+		*out = syms;
+	return err;
+}
+
+void module_symbols_deinit(struct module_symbols *syms)
+{
+	dwarf_index_free(syms->dwarf);
+	debug_file_deinit(&syms->lines_file);
+	go_symbols_free(syms->go);
+	symtab_free(syms->symtab);
+	debug_file_deinit(&syms->symbols_file);
+	elf_file_free(syms->elf);
+}
+
+/* --- Lines --- */
+
+/* @elf, which lies at @path below @root_fd (-1: our own root), has .debug_info. */
+static int open_dwarf(struct module_symbols *syms, struct elf_file *elf, const char *path,
+		      int root_fd, uint64_t deadline_ns)
+{
+	const struct module *module = syms->module;
+	_cleanup_close_ int alt_fd = debug_alt_open(elf, path, root_fd);
+	const struct dwarf_index_opts opts = {
+		.alt_fd = alt_fd,
+		/* Split units belong to the program, whichever file has the skeletons. */
+		.root_fd = module->root_fd,
+		.path = module->path[0] == '/' ? module->path : NULL,
+		.budget_bytes = DWARF_BUDGET_BYTES,
+		.deadline_ns = deadline_ns,
+	};
+	int err = dwarf_index_new(elf, &opts, &syms->dwarf);
+
+	if (err)
+		log_debug("lines of '%s': debugging information in '%s': %s", module->path, path,
+			  strerror(-err));
+	return err;
+}
+
+static int open_debug_file(struct module_symbols *syms, const struct debug_file *file,
+			   uint64_t deadline_ns)
+{
+	int root_fd = file->is_in_root ? syms->module->root_fd : -1;
+
+	return open_dwarf(syms, file->elf, file->path, root_fd, deadline_ns);
+}
+
+static int find_dwarf(struct module_symbols *syms, uint64_t deadline_ns)
+{
+	int err;
+
+	if (dwarf_is_there(syms->elf))
+		return open_dwarf(syms, syms->elf, syms->module->path, syms->module->root_fd,
+				  deadline_ns);
+	if (syms->symbols_file.kind == DEBUG_FULL && dwarf_is_there(syms->symbols_file.elf))
+		return open_debug_file(syms, &syms->symbols_file, deadline_ns);
+	/* Of a stripped image both would have been in one file. */
+	if (!symtab_is_full(syms->elf))
+		return -ENOENT;
+	err = find_debug_file(syms, DEBUG_WANT_LINES, &syms->lines_file);
+	if (err || syms->lines_file.kind != DEBUG_FULL)
+		return err ? err : -ENOENT;
+	return open_debug_file(syms, &syms->lines_file, deadline_ns);
+}
+
+int module_symbols_chain(struct module_symbols *syms, uint64_t vaddr, uint64_t deadline_ns,
+			 struct dwarf_frame out[static DWARF_FRAMES_MAX])
+{
+	if (!syms->is_dwarf_tried) {
+		syms->is_dwarf_tried = true;
+		syms->dwarf_err = find_dwarf(syms, deadline_ns);
+	}
+	if (syms->dwarf_err)
+		return syms->dwarf_err;
+	return dwarf_index_find(syms->dwarf, vaddr, out, DWARF_FRAMES_MAX);
+}
