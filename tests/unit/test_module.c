@@ -258,7 +258,7 @@ static void test_irregular_files(void **state)
 static void test_other_root(void **state)
 {
 	struct fixture *fix = *state;
-	struct module *module = open_path(fix, fix->path);
+	struct module *module = open_path(fix, fix->path), *outside;
 	struct stat st;
 	int ready[2];
 	char byte;
@@ -282,6 +282,7 @@ static void test_other_root(void **state)
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	module = module_open(pid, 0, 0, "/lib.so", &fix->identity);
+	outside = module_open(pid, 0, 0, fix->path, &fix->identity); /* as the kernel side says */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	assert_non_null(module);
@@ -290,7 +291,13 @@ static void test_other_root(void **state)
 	assert_true(fcntl(module->root_fd, F_GETFD) & FD_CLOEXEC);
 	assert_int_equal(fstatat(module->root_fd, "lib.so", &st, 0), 0);
 	assert_int_equal(st.st_ino, fix->identity.ino);
+	assert_int_equal(module->path_in_root, 0);
 	module_free(module);
+	assert_non_null(outside);
+	check_content(outside, 'a');
+	assert_string_equal(outside->path, fix->path);
+	assert_string_equal(outside->path + outside->path_in_root, "/lib.so");
+	module_free(outside);
 	close(ready[0]);
 	close(ready[1]);
 }

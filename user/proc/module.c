@@ -172,6 +172,21 @@ static int open_root(pid_t tgid)
 	return fd < 0 || is_own_root(fd) ? -1 : take_fd(&fd);
 }
 
+/* Where @path goes on behind the folder that is the root of process @tgid: "/mnt" in the path of
+ * "/mnt/bin/tool". 0: it is no such path. */
+static uint32_t chroot_len(pid_t tgid, const char *path)
+{
+	char link[64], folder[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/%d/root", (int)tgid);
+	len = readlink(link, folder, sizeof(folder));
+	if (len <= 1 || len >= (ssize_t)sizeof(folder) || strncmp(path, folder, (size_t)len) != 0 ||
+	    path[len] != '/')
+		return 0;
+	return (uint32_t)len;
+}
+
 static struct module *module_new(enum module_kind kind, const char *path, size_t path_len)
 {
 	struct module *module = calloc(1, sizeof(*module));
@@ -215,6 +230,8 @@ struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char 
 	module->build_id_len =
 		(uint32_t)elf_build_id_fd(module->fd, module->build_id, sizeof(module->build_id));
 	module->root_fd = open_root(tgid);
+	if (module->root_fd >= 0)
+		module->path_in_root = chroot_len(tgid, module->path);
 	return module;
 }
 

@@ -39,11 +39,13 @@ struct module_identity {
 
 struct module {
 	enum module_kind kind;
-	char *path; /* owned: as the process saw it, or "[vdso]" */
+	char *path; /* owned: from the root of the process's mount namespace, or "[vdso]" */
 	int fd; /* owned, -1 when the file was gone before it could be opened */
 	/* Owned, O_PATH: the root that path counts from, where separate symbols may lie; -1 when
 	 * that is our own, or not known any more. */
 	int root_fd;
+	/* Where path begins as its process sees it: behind the folder that it was chrooted to. */
+	uint32_t path_in_root;
 	uint8_t build_id[BUILD_ID_MAX];
 	uint32_t build_id_len; /* 0: none */
 	struct module_identity identity;
