@@ -27,13 +27,19 @@ static const char *absence_reason(const struct module *module, const char *path)
 	return NULL;
 }
 
+/* The module's path below its root_fd. */
+static const char *path_in_root(const struct module *module)
+{
+	return module->path + module->path_in_root;
+}
+
 static int find_debug_file(const struct module_symbols *syms, enum debug_want want,
 			   struct debug_file *out)
 {
 	const struct module *module = syms->module;
 	const struct debug_query query = {
 		.elf = syms->elf,
-		.path = module->path,
+		.path = path_in_root(module),
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
 		.root_fd = module->root_fd,
@@ -104,7 +110,7 @@ static int open_dwarf(struct module_symbols *syms, struct elf_file *elf, const c
 		.alt_fd = alt_fd,
 		/* Split units belong to the program, whichever file has the skeletons. */
 		.root_fd = module->root_fd,
-		.path = module->path[0] == '/' ? module->path : NULL,
+		.path = module->path[0] == '/' ? path_in_root(module) : NULL,
 		.budget_bytes = DWARF_BUDGET_BYTES,
 		.deadline_ns = deadline_ns,
 	};
@@ -129,8 +135,8 @@ static int find_dwarf(struct module_symbols *syms, uint64_t deadline_ns)
 	int err;
 
 	if (dwarf_is_there(syms->elf))
-		return open_dwarf(syms, syms->elf, syms->module->path, syms->module->root_fd,
-				  deadline_ns);
+		return open_dwarf(syms, syms->elf, path_in_root(syms->module),
+				  syms->module->root_fd, deadline_ns);
 	if (syms->symbols_file.kind == DEBUG_FULL && dwarf_is_there(syms->symbols_file.elf))
 		return open_debug_file(syms, &syms->symbols_file, deadline_ns);
 	/* Of a stripped image both would have been in one file. */
