@@ -106,7 +106,7 @@ def perf(context, call_graph):
     # -B: perf 6.1 can crash when it looks for the build-ids at the end; without them it has less to do.
     context.run("perf", "record", "-q", "-B", "-a", "-F", str(FREQ_HZ), "--call-graph", call_graph, "-o", data, "--", "sh", context.span,
                 stderr=subprocess.DEVNULL)
-    # Without --no-inline perf script starts addr2line; bpfprof does not show inlined calls yet either.
+    # Without --no-inline perf script starts addr2line. What bpfprof shows of inlined calls is in its time.
     context.run("bash", "-o", "pipefail", "-c", f"perf script --no-inline -F comm,ip,sym,dso -i {data} 2>/dev/null | {context.collapse} perf >"
                 f"{context.path('x.folded')}")
     draw(context)

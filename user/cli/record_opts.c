@@ -67,7 +67,8 @@ static const struct opt record_options[] = {
 	{OPT_NUMBER, 0, "max-depth", "N", AT(max_depth, uint64_t), .min = 1, .max = BP_FRAMES_USER,
 	 .help = "user frames kept of a deeper stack: both its ends"},
 	{OPT_FLAG, 0, "no-inline", AT(no_inline, bool), .flags = OPT_NEGATABLE,
-	 .help = "no frames for inlined calls"},
+	 .help = "no frames for inlined calls, no source lines; the files are written "
+		 "sooner"},
 	{OPT_FLAG, 0, "no-symbols", AT(no_symbols, bool), .flags = OPT_NEGATABLE,
 	 .help = "addresses instead of names"},
 	{OPT_FLAG, 'g', NULL, AT(stacks, bool), .help = "accepted: stacks are always recorded"},
