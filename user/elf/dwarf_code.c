@@ -19,6 +19,7 @@ struct scope {
 
 struct scan {
 	const struct dwarf_unit *unit;
+	enum dwarf_code_extent extent;
 	struct reader rd;
 	struct dwarf_code code;
 	struct dwarf_spans spans;
@@ -60,8 +61,27 @@ static int push_func(struct scan *scan, const struct dwarf_func *func, bool has_
 	return 0;
 }
 
-/* A function's entry is at the cursor, behind its code. */
-static int read_func(struct scan *scan, const struct dwarf_abbrev *abbrev, uint64_t entry_off)
+/* If @name says where the entry's children end, take it. */
+static void take_end(const struct dwarf_unit *unit, uint16_t name, const struct dwarf_value *value,
+		     uint64_t *end_off)
+{
+	if (name == DW_AT_sibling && value->form == DW_FORM_ref4)
+		*end_off = unit->off + value->number;
+}
+
+/* Go on at @end_off, behind the children of the entry that was read last, if that can be true. */
+static bool pass_children(struct scan *scan, uint64_t end_off)
+{
+	if (scan->rd.err || end_off <= reader_offset(&scan->rd) || end_off > scan->unit->end)
+		return false;
+	reader_seek(&scan->rd, end_off);
+	return true;
+}
+
+/* A function's entry is at the cursor, behind its code. Whether its children come next is in
+ * *@has_children. */
+static int read_func(struct scan *scan, const struct dwarf_abbrev *abbrev, uint64_t entry_off,
+		     bool *has_children)
 {
 	const struct dwarf_unit *unit = scan->unit;
 	struct dwarf_func func = {
@@ -70,6 +90,7 @@ static int read_func(struct scan *scan, const struct dwarf_abbrev *abbrev, uint6
 	};
 	size_t before = scan->spans.cnt;
 	struct dwarf_where where = {0};
+	uint64_t end_off = 0;
 	int err;
 
 	for (uint32_t i = 0; i < abbrev->specs_cnt; i++) {
@@ -79,6 +100,7 @@ static int read_func(struct scan *scan, const struct dwarf_abbrev *abbrev, uint6
 		dwarf_value_read(unit, spec, &scan->rd, &value);
 		dwarf_where_take(&where, spec->name, &value);
 		take_call(&func, spec->name, &value);
+		take_end(unit, spec->name, &value, &end_off);
 	}
 	if (scan->rd.err)
 		return 0;
@@ -88,7 +110,13 @@ static int read_func(struct scan *scan, const struct dwarf_abbrev *abbrev, uint6
 	/* One without code of its own can still be what others were inlined into. */
 	if (err || (scan->spans.cnt == before && !abbrev->has_children))
 		return err;
-	return push_func(scan, &func, abbrev->has_children);
+	if (abbrev->has_children && scan->extent == DWARF_CODE_OUTER &&
+	    pass_children(scan, end_off)) {
+		func.end = (uint32_t)(end_off - unit->off);
+		scan->code.is_partial = true;
+		*has_children = false;
+	}
+	return push_func(scan, &func, *has_children);
 }
 
 static bool is_func(const struct dwarf_abbrev *abbrev)
@@ -103,12 +131,18 @@ static bool is_type(const struct dwarf_abbrev *abbrev)
 	       abbrev->tag == DW_TAG_union_type || abbrev->tag == DW_TAG_enumeration_type;
 }
 
+/* Functions without code: declarations, and what is only ever inlined. */
+static bool is_abstract(const struct dwarf_abbrev *abbrev)
+{
+	return abbrev->tag == DW_TAG_subprogram && !abbrev->has_code;
+}
+
 /*
- * Pass a type, and all that is in it where the compiler says where it ends. GCC does, and puts the
- * code of member functions outside; LLVM has it inside for some languages, and does not say.
+ * Pass an entry, and all that is in it where the compiler says where it ends. GCC does, and puts
+ * the code of member functions outside; LLVM has it inside for some languages, and does not say.
  * Returns whether its children come next.
  */
-static bool pass_type(struct scan *scan, const struct dwarf_abbrev *abbrev)
+static bool pass_tree(struct scan *scan, const struct dwarf_abbrev *abbrev)
 {
 	const struct dwarf_unit *unit = scan->unit;
 	uint64_t end_off = 0;
@@ -118,13 +152,31 @@ static bool pass_type(struct scan *scan, const struct dwarf_abbrev *abbrev)
 		struct dwarf_value value;
 
 		dwarf_value_read(unit, spec, &scan->rd, &value);
-		if (spec->name == DW_AT_sibling && value.form == DW_FORM_ref4)
-			end_off = unit->off + value.number;
+		take_end(unit, spec->name, &value, &end_off);
 	}
-	if (scan->rd.err || end_off <= reader_offset(&scan->rd) || end_off > unit->end)
-		return true;
-	reader_seek(&scan->rd, end_off);
-	return false;
+	return !pass_children(scan, end_off);
+}
+
+/* Read or pass the entry at the cursor, behind its code. Whether its children come next is in
+ * *@has_children. */
+static int scan_entry(struct scan *scan, const struct dwarf_abbrev *abbrev, uint64_t entry_off,
+		      bool *has_children)
+{
+	const struct dwarf_unit *unit = scan->unit;
+
+	*has_children = abbrev->has_children;
+	if (is_func(abbrev))
+		return read_func(scan, abbrev, entry_off, has_children);
+	if (abbrev->has_children && is_type(abbrev)) {
+		*has_children = pass_tree(scan, abbrev);
+	} else if (abbrev->has_children && scan->extent == DWARF_CODE_OUTER &&
+		   is_abstract(abbrev)) {
+		*has_children = pass_tree(scan, abbrev);
+		scan->code.is_partial |= !*has_children;
+	} else {
+		dwarf_abbrev_skip(&unit->abbrevs, abbrev, unit->sizes, &scan->rd);
+	}
+	return 0;
 }
 
 static void close_scope(struct scan *scan)
@@ -143,7 +195,7 @@ static int scan_entries(struct scan *scan)
 		uint64_t code = reader_uleb128(&scan->rd);
 		const struct dwarf_abbrev *abbrev;
 		bool has_children;
-		int err = 0;
+		int err;
 
 		if (!code) {
 			/* Padding behind the last entry looks like this as well. */
@@ -155,13 +207,7 @@ static int scan_entries(struct scan *scan)
 		abbrev = dwarf_abbrevs_find(&unit->abbrevs, code);
 		if (!abbrev)
 			return 0;
-		has_children = abbrev->has_children;
-		if (is_func(abbrev))
-			err = read_func(scan, abbrev, entry_off);
-		else if (has_children && is_type(abbrev))
-			has_children = pass_type(scan, abbrev);
-		else
-			dwarf_abbrev_skip(&unit->abbrevs, abbrev, unit->sizes, &scan->rd);
+		err = scan_entry(scan, abbrev, entry_off, &has_children);
 		if (err)
 			return err;
 		scan->depth += has_children;
@@ -176,7 +222,9 @@ static void scan_deinit(struct scan *scan)
 	free(scan);
 }
 
-int dwarf_code_build(const struct dwarf_unit *unit, struct dwarf_code *out)
+/* The entries of @unit from @off to @end. */
+static int build(const struct dwarf_unit *unit, uint64_t off, uint64_t end,
+		 enum dwarf_code_extent extent, struct dwarf_code *out)
 {
 	struct scan *scan;
 	int err;
@@ -187,8 +235,10 @@ int dwarf_code_build(const struct dwarf_unit *unit, struct dwarf_code *out)
 	if (!scan)
 		return -ENOMEM;
 	scan->unit = unit;
-	scan->rd = dwarf_unit_reader(unit, unit->root_off);
-	err = dwarf_spend(unit->image, unit->end - unit->off);
+	scan->extent = extent;
+	scan->rd = dwarf_unit_reader(unit, off);
+	scan->rd.end = scan->rd.start + end;
+	err = dwarf_spend(unit->image, end - off);
 	if (!err)
 		err = scan_entries(scan);
 	if (!err)
@@ -199,6 +249,18 @@ int dwarf_code_build(const struct dwarf_unit *unit, struct dwarf_code *out)
 	}
 	scan_deinit(scan);
 	return err;
+}
+
+int dwarf_code_build(const struct dwarf_unit *unit, enum dwarf_code_extent extent,
+		     struct dwarf_code *out)
+{
+	return build(unit, unit->root_off, unit->end, extent, out);
+}
+
+int dwarf_code_open(const struct dwarf_unit *unit, const struct dwarf_func *func,
+		    struct dwarf_code *out)
+{
+	return build(unit, unit->off + func->entry, unit->off + func->end, DWARF_CODE_ALL, out);
 }
 
 void dwarf_code_deinit(struct dwarf_code *code)

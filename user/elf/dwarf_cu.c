@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "elf/dwarf_const.h"
 
 /* Inlined instance -> abstract instance -> declaration in a class: two steps. Circles end here. */
@@ -16,6 +17,7 @@ static size_t cu_bytes(const struct dwarf_cu *cu)
 	size_t bytes = sizeof(*cu) + dwarf_abbrevs_bytes(&cu->unit.abbrevs) +
 		       dwarf_code_bytes(&cu->code) + dwarf_lines_bytes(&cu->lines);
 
+	bytes += cu->inners_cap * sizeof(*cu->inners) + cu->inners_bytes;
 	if (!cu->split)
 		return bytes;
 	bytes += sizeof(*cu->split) + dwarf_abbrevs_bytes(&cu->split->unit.abbrevs);
@@ -33,8 +35,18 @@ static void account(struct dwarf_account *account, struct dwarf_cu *cu)
 	cu->held_bytes = bytes;
 }
 
+static void inners_free(struct dwarf_cu *cu)
+{
+	for (size_t i = 0; i < cu->inners_cnt; i++)
+		dwarf_code_deinit(&cu->inners[i]);
+	free(cu->inners);
+	cu->inners = NULL;
+	cu->inners_cnt = cu->inners_cap = cu->inners_bytes = 0;
+}
+
 static void cu_free(struct dwarf_cu *cu)
 {
+	inners_free(cu);
 	dwarf_lines_deinit(&cu->lines);
 	dwarf_code_deinit(&cu->code);
 	dwarf_split_free(cu->split);
@@ -84,7 +96,7 @@ void dwarf_cu_need_code(struct dwarf_cu *cu, struct dwarf_split_files *files)
 		return;
 	cu->is_code_tried = true;
 	cu->split = dwarf_split_find(files, &cu->unit);
-	dwarf_code_build(dwarf_cu_code_unit(cu), &cu->code);
+	dwarf_code_build(dwarf_cu_code_unit(cu), DWARF_CODE_OUTER, &cu->code);
 	account(cu->unit.image->account, cu);
 }
 
@@ -97,6 +109,62 @@ void dwarf_cu_need_lines(struct dwarf_cu *cu)
 		return;
 	dwarf_lines_build(cu->unit.image, cu->unit.lines_off, cu->unit.sizes, &cu->lines);
 	account(cu->unit.image->account, cu);
+}
+
+/* --- Functions --- */
+
+/* After all, read all that was passed. */
+static void read_whole(struct dwarf_cu *cu)
+{
+	struct dwarf_code whole = {0};
+
+	/* Once, whether it can be done or not. */
+	cu->code.is_partial = false;
+	if (dwarf_code_build(dwarf_cu_code_unit(cu), DWARF_CODE_ALL, &whole))
+		return;
+	inners_free(cu);
+	dwarf_code_deinit(&cu->code);
+	cu->code = whole;
+	account(cu->unit.image->account, cu);
+}
+
+/* Read what is in @func, if it has not been read. What cannot be stays empty. */
+static void need_inner(struct dwarf_cu *cu, struct dwarf_func *func)
+{
+	if (func->inner ||
+	    array_reserve(&cu->inners, &cu->inners_cap, cu->inners_cnt + 1, sizeof(*cu->inners)))
+		return;
+	dwarf_code_open(dwarf_cu_code_unit(cu), func, &cu->inners[cu->inners_cnt]);
+	cu->inners_bytes += dwarf_code_bytes(&cu->inners[cu->inners_cnt]);
+	func->inner = (uint32_t)++cu->inners_cnt;
+	account(cu->unit.image->account, cu);
+}
+
+uint32_t dwarf_cu_find_func(struct dwarf_cu *cu, uint64_t vaddr, const struct dwarf_code **code_out)
+{
+	uint32_t id = addr_map_find(&cu->code.map, vaddr), inner_id;
+	const struct dwarf_code *inner;
+	struct dwarf_func *func;
+
+	if (id == (uint32_t)ADDR_MAP_NONE && cu->code.is_partial) {
+		read_whole(cu);
+		id = addr_map_find(&cu->code.map, vaddr);
+	}
+	*code_out = &cu->code;
+	if (id == (uint32_t)ADDR_MAP_NONE)
+		return DWARF_FUNC_NONE;
+	func = &cu->code.funcs[id];
+	if (!func->end)
+		return id;
+	need_inner(cu, func);
+	if (!func->inner)
+		return id;
+	inner = &cu->inners[func->inner - 1];
+	inner_id = addr_map_find(&inner->map, vaddr);
+	if (inner_id == (uint32_t)ADDR_MAP_NONE)
+		return id;
+	*code_out = inner;
+	return inner_id;
 }
 
 /* --- Names --- */

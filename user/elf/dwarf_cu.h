@@ -15,6 +15,9 @@ struct dwarf_cu {
 	struct dwarf_unit unit;
 	struct dwarf_split *split; /* owned */
 	struct dwarf_code code; /* of the split unit, where there is one */
+	struct dwarf_code *inners; /* owned: what is in functions of code, as it was asked for */
+	size_t inners_cnt, inners_cap;
+	size_t inners_bytes; /* what they hold */
 	struct dwarf_lines lines;
 	bool is_broken; /* neither header nor root can be read */
 	bool is_code_tried, is_lines_tried;
@@ -40,6 +43,14 @@ static inline struct dwarf_unit *dwarf_cu_code_unit(struct dwarf_cu *cu)
 /* Make cu->code, after looking for a split unit, and cu->lines. What cannot be read stays empty. */
 void dwarf_cu_need_code(struct dwarf_cu *cu, struct dwarf_split_files *files);
 void dwarf_cu_need_lines(struct dwarf_cu *cu);
+
+/*
+ * The function, of *@code_out, whose code @vaddr is: the innermost one of those inlined there. What
+ * is in the function is read for this, once. DWARF_FUNC_NONE when it is in none. The code is
+ * borrowed until the next call.
+ */
+uint32_t dwarf_cu_find_func(struct dwarf_cu *cu, uint64_t vaddr,
+			    const struct dwarf_code **code_out);
 
 /* Forget what is at @slot. */
 void dwarf_cu_drop(struct dwarf_image *image, struct dwarf_unit_slot *slot);

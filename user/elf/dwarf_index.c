@@ -345,6 +345,7 @@ static struct dwarf_cu *find_cu(struct dwarf_index *index, uint64_t vaddr)
 struct chain {
 	struct dwarf_index *index;
 	struct dwarf_cu *cu;
+	const struct dwarf_code *code; /* whose functions these are */
 	struct dwarf_frame *frames;
 	uint32_t paths[DWARF_FRAMES_MAX];
 	size_t max, cnt;
@@ -372,11 +373,11 @@ static void add_frame(struct chain *chain, uint32_t func, const struct dwarf_lin
 	if (func != (uint32_t)DWARF_FUNC_NONE) {
 		struct dwarf_unit *unit = dwarf_cu_code_unit(cu);
 		struct dwarf_entry entry = dwarf_entry_describe(
-			unit, unit->off + cu->code.funcs[func].entry, chain->index->lookup);
+			unit, unit->off + chain->code->funcs[func].entry, chain->index->lookup);
 
 		frame.name = entry.name;
 		frame.start_line = entry.decl_line;
-		frame.is_inlined = cu->code.funcs[func].parent != (uint32_t)DWARF_FUNC_NONE;
+		frame.is_inlined = chain->code->funcs[func].parent != (uint32_t)DWARF_FUNC_NONE;
 	}
 	chain->paths[chain->cnt - 1] = intern_path(chain->index, cu, row->file);
 	chain->frames[chain->cnt - 1] = frame;
@@ -387,7 +388,7 @@ static void add_frames(struct chain *chain, uint32_t func, struct dwarf_line_row
 	add_frame(chain, func, &row);
 	/* A parent's index is below its child's, so this ends. */
 	while (func != (uint32_t)DWARF_FUNC_NONE) {
-		const struct dwarf_func *inlined = &chain->cu->code.funcs[func];
+		const struct dwarf_func *inlined = &chain->code->funcs[func];
 
 		row = (struct dwarf_line_row){
 			.file = inlined->call_file,
@@ -417,9 +418,9 @@ int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr, struct dwarf_fra
 	chain.cu = find_cu(index, vaddr);
 	if (!chain.cu)
 		return index->account.is_late ? -ETIME : -ENOENT;
-	func = addr_map_find(&chain.cu->code.map, vaddr);
+	func = dwarf_cu_find_func(chain.cu, vaddr, &chain.code);
 	has_row = !dwarf_lines_find(&chain.cu->lines, vaddr, &row);
-	if (func == (uint32_t)ADDR_MAP_NONE && !has_row)
+	if (func == (uint32_t)DWARF_FUNC_NONE && !has_row)
 		return index->account.is_late ? -ETIME : -ENOENT;
 	add_frames(&chain, func, row);
 	if (index->account.is_late)
