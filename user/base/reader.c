@@ -19,10 +19,11 @@ void reader_init(struct reader *rd, const void *data, size_t len)
 	rd->end = rd->start + len;
 }
 
-static void reader_fail(struct reader *rd)
+uint8_t reader_fail(struct reader *rd)
 {
 	if (!rd->err)
 		rd->err = -EBADMSG;
+	return 0;
 }
 
 const void *reader_bytes(struct reader *rd, size_t len)
@@ -46,14 +47,6 @@ static void reader_copy(struct reader *rd, void *out, size_t len)
 		memcpy(out, bytes, len);
 	else
 		memset(out, 0, len);
-}
-
-uint8_t reader_u8(struct reader *rd)
-{
-	uint8_t value;
-
-	reader_copy(rd, &value, sizeof(value));
-	return value;
 }
 
 uint16_t reader_u16(struct reader *rd)
@@ -80,7 +73,7 @@ uint64_t reader_u64(struct reader *rd)
 	return rd->big_endian ? be64toh(value) : le64toh(value);
 }
 
-uint64_t reader_uleb128(struct reader *rd)
+uint64_t reader_uleb128_long(struct reader *rd)
 {
 	const uint8_t *pos = rd->pos;
 	uint64_t value = 0;

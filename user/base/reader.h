@@ -39,12 +39,27 @@ static inline bool reader_done(const struct reader *rd)
 	return rd->err || rd->pos == rd->end;
 }
 
-uint8_t reader_u8(struct reader *rd);
+/* Make the failure stick. Returns 0, the value of a failed read. */
+uint8_t reader_fail(struct reader *rd);
+
+static inline uint8_t reader_u8(struct reader *rd)
+{
+	return !rd->err && rd->pos < rd->end ? *rd->pos++ : reader_fail(rd);
+}
+
 uint16_t reader_u16(struct reader *rd);
 uint32_t reader_u32(struct reader *rd);
 uint64_t reader_u64(struct reader *rd);
-uint64_t
-reader_uleb128(struct reader *rd); /* DWARF and protobuf varints; more than 64 bits is malformed */
+uint64_t reader_uleb128_long(struct reader *rd);
+
+/* DWARF and protobuf varints; more than 64 bits is malformed. Most have one byte. */
+static inline uint64_t reader_uleb128(struct reader *rd)
+{
+	if (!rd->err && rd->pos < rd->end && *rd->pos < 0x80)
+		return *rd->pos++;
+	return reader_uleb128_long(rd);
+}
+
 int64_t reader_sleb128(struct reader *rd);
 
 /* @len bytes, borrowed from the underlying memory; NULL when fewer are left. */
