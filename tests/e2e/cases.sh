@@ -67,7 +67,7 @@ build_driver()
 	# One that is linked with sanitizers needs them too.
 	nm "$BUILD/libbpfprof.a" 2>/dev/null | grep -q __asan_init && set -- -fsanitize=address,undefined "$@"
 	# shellcheck disable=SC2086 # a list of options
-	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -iquote user -iquote include -iquote tests/e2e -o "$driver" "$@" \
+	${CC:-cc} -std=gnu11 -D_GNU_SOURCE -O2 -iquote user -iquote tests/e2e -idirafter include -o "$driver" "$@" \
 		"$BUILD/libbpfprof.a" ${LDFLAGS:-} -lelf -llzma -lcjson -lxxhash -lz -lpthread -ldl >"$log" 2>&1
 	result $? "the driver builds"
 	[ $status = 0 ] || exit 1
