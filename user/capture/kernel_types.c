@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/cache_dir.h"
 #include "base/cleanup.h"
@@ -18,6 +19,8 @@
 #include "base/hmap.h"
 #include "base/log.h"
 #include "base/strtab.h"
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
 
 enum {
 	CACHE_BYTES = 1 << 20,
@@ -317,7 +320,7 @@ static int make(const void *elf, size_t len, struct buf *out)
 	int err = -errno;
 
 	if (object) {
-		kernel = btf__parse_raw("/sys/kernel/btf/vmlinux");
+		kernel = btf__parse_raw(BTF_PATH);
 		err = kernel ? kernel_types_reduce(kernel, bpf_object__btf(object), out) : -errno;
 	}
 	btf__free(kernel);
@@ -334,6 +337,9 @@ int kernel_types_open(const void *elf, size_t len)
 	bool has_name;
 	int err = 0;
 
+	/* Whether a recording works does not depend on what was kept of an earlier one. */
+	if (access(BTF_PATH, R_OK))
+		return -errno;
 	buf_init(&types, FILE_MAX_BYTES);
 	has_name = name_of(elf, len, name);
 	cache = has_name ? cache_dir_open(NULL, "btf", CACHE_BYTES) : NULL;
