@@ -66,6 +66,11 @@ static const struct expectation without_openat2[] = {
 	{"/magic", -EINVAL},
 };
 
+static const struct expectation nofollow[] = {
+	{"/opt/app/file", 0},	{"/linked/file", 0},   {"/opt/link", -EINVAL},
+	{"/climbing", -EINVAL}, {"/outside", -EINVAL}, {"/opt/fifo", -EINVAL},
+};
+
 struct fixture {
 	char folder[32];
 	int fd;
@@ -114,13 +119,14 @@ static int teardown(void **state)
 
 /* How many of @wanted do not come true; they are told. A FIFO that is opened ends it by a signal.
  */
-static int failure_cnt(int root_fd, const struct expectation *wanted, size_t cnt)
+static int failure_cnt(int (*open_fn)(int root_fd, const char *path), int root_fd,
+		       const struct expectation *wanted, size_t cnt)
 {
 	int failures = 0;
 
 	alarm(20);
 	for (size_t i = 0; i < cnt; i++) {
-		int fd = root_file_open(root_fd, wanted[i].path);
+		int fd = open_fn(root_fd, wanted[i].path);
 
 		if ((fd < 0 ? fd : 0) != wanted[i].result) {
 			fprintf(stderr, "%s: %d\n", wanted[i].path, fd);
@@ -135,7 +141,9 @@ static int failure_cnt(int root_fd, const struct expectation *wanted, size_t cnt
 	return failures;
 }
 
-#define FAILURES(root_fd, list) failure_cnt(root_fd, list, sizeof(list) / sizeof(*(list)))
+#define FAILURES_OF(open_fn, root_fd, list) \
+	failure_cnt(open_fn, root_fd, list, sizeof(list) / sizeof(*(list)))
+#define FAILURES(root_fd, list) FAILURES_OF(root_file_open, root_fd, list)
 
 static void test_with_openat2(void **state)
 {
@@ -143,6 +151,7 @@ static void test_with_openat2(void **state)
 
 	assert_int_equal(FAILURES(fix->fd, everywhere), 0);
 	assert_int_equal(FAILURES(fix->fd, with_openat2), 0);
+	assert_int_equal(FAILURES_OF(root_file_open_nofollow, fix->fd, nofollow), 0);
 	assert_int_equal(root_file_open(-1, "/opt/app/file"), -EBADF);
 }
 

@@ -55,11 +55,11 @@ static int resolve_without_links(int root_fd, const char *path)
 	return take_fd(&fd);
 }
 
-/* @path as an O_PATH descriptor, or negative errno. */
-static int resolve(int root_fd, const char *path)
+/* @path as an O_PATH descriptor, or negative errno. @flags: O_NOFOLLOW or 0. */
+static int resolve(int root_fd, const char *path, int flags)
 {
 	const struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
+		.flags = (__u64)(O_PATH | O_CLOEXEC | flags),
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 
@@ -77,9 +77,9 @@ static int resolve(int root_fd, const char *path)
 	return -EAGAIN;
 }
 
-int root_file_open(int root_fd, const char *path)
+static int open_resolved(int root_fd, const char *path, int flags)
 {
-	_cleanup_close_ int path_fd = resolve(root_fd, path);
+	_cleanup_close_ int path_fd = resolve(root_fd, path, flags);
 	char proc_path[64];
 	struct stat st;
 	int fd;
@@ -93,4 +93,14 @@ int root_file_open(int root_fd, const char *path)
 	snprintf(proc_path, sizeof(proc_path), "/proc/self/fd/%d", path_fd);
 	fd = open(proc_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+int root_file_open(int root_fd, const char *path)
+{
+	return open_resolved(root_fd, path, 0);
+}
+
+int root_file_open_nofollow(int root_fd, const char *path)
+{
+	return open_resolved(root_fd, path, O_NOFOLLOW);
 }

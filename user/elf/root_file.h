@@ -12,4 +12,8 @@
  */
 int root_file_open(int root_fd, const char *path);
 
+/* The same, for a file whose folder anybody may write to: a symbolic link as the last part of @path
+ * is not followed, but no regular file. */
+int root_file_open_nofollow(int root_fd, const char *path);
+
 #endif
