@@ -96,6 +96,7 @@ static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scrat
 	s->walk.is_leaf = 1;
 	s->walk.regs_valid = 0;
 	s->walk.guess = 0;
+	s->walk.has_raw = 0;
 	s->walk.bx_state = BX_IN_REGS;
 	s->rec.type = BP_RING_SAMPLE;
 	s->rec.epoch = s->shard & 1;
@@ -109,6 +110,8 @@ static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scrat
 		__sync_fetch_and_add(&counters->recorded, 1);
 		return;
 	}
+	if (s->walk.has_raw)
+		task_identify_process(s);
 	s->rec.outcome = outcome;
 	total = s->walk.user_total;
 	s->rec.user_total = total;

@@ -69,7 +69,7 @@ struct bp_unwind {
 	__u32 guess; /* the step to ip was by frame pointer for lack of a row: the outcome if ip is
 			no code */
 	__u32 bx_state; /* enum bx_state */
-	__u32 pad;
+	__u32 has_raw; /* frames that only the process' own addresses tell apart */
 	__u64 window_at; /* address of window[0] */
 };
 

@@ -209,6 +209,8 @@ static __always_inline int snapshot_send(__u32 slot, struct bp_scratch *s,
 	for (int i = 0; i < BP_SNAPSHOT_VMA_STEPS; i++)
 		if (!snapshot_vma(slot))
 			break;
+	/* What userspace walks through may be JIT code. */
+	task_identify_process(s);
 	s->rec.type = BP_RING_SNAPSHOT;
 	s->rec.outcome = BP_STACK_NO_ROWS;
 	s->rec.user_cnt = s->rec.user_total = s->walk.user_total;

@@ -3,8 +3,16 @@
 #ifndef BPFPROF_TASK_BPF_H
 #define BPFPROF_TASK_BPF_H
 
-/* With raw frames (JIT code) the process' identity is always needed: without it they cannot be
+/* The process, whose identity raw frames (JIT code) need in any case: without it they cannot be
  * named. */
+static __always_inline void task_identify_process(struct bp_scratch *s)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	s->rec.who.tgid = bpf_get_current_pid_tgid() >> 32;
+	s->rec.who.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
 static __always_inline void task_identify(struct bp_scratch *s, struct task_struct *task, __u32 cpu)
 {
 	struct bp_who *who = &s->rec.who;
@@ -15,10 +23,8 @@ static __always_inline void task_identify(struct bp_scratch *s, struct task_stru
 	if (cfg.by & BP_BY_PROCESS)
 		bpf_probe_read_kernel_str(who->process, sizeof(who->process),
 					  BPF_CORE_READ(task, group_leader, comm));
-	if (cfg.by & BP_BY_PID) {
-		who->tgid = ids >> 32;
-		who->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	}
+	if (cfg.by & BP_BY_PID)
+		task_identify_process(s);
 	if (cfg.by & BP_BY_TID)
 		who->tid = (__u32)ids;
 	if (cfg.by & BP_BY_UID)

@@ -102,8 +102,10 @@ __noinline int unwind_step(__u32 slot)
 		return BP_STACK_BAD_RETURN;
 	frame = vma->frame_base + (ip - vma->start);
 	frame_push(s, frame);
-	if (frame & BP_FRAME_RAW)
+	if (frame & BP_FRAME_RAW) {
+		s->walk.has_raw = 1;
 		return step_fp(s, BP_STACK_JIT);
+	}
 	if (!vma->rows.page_cnt)
 		return step_without_rows(slot, s, vma->rows.state);
 	return step_row(slot, s, &vma->rows, bp_frame_off(frame));

@@ -86,7 +86,8 @@ struct bp_exe {
 	struct bp_rows rows;
 };
 
-/* Who a sample belongs to. Fields that --by does not ask for are 0, so that they do not split. */
+/* Who a sample belongs to. Fields that --by does not ask for are 0, so that they do not split; but
+ * a stack with raw frames always has its process. */
 struct bp_who {
 	__u64 start_ns; /* the thread group's start, CLOCK_BOOTTIME: with tgid the process' identity
 			 */

@@ -47,8 +47,8 @@ static void add_record(struct drain *drain, const struct bp_record *rec)
 		.outcome = rec->outcome,
 	};
 
-	add_samples(drain, frames_to_stack(drain, &stack, rec->frames), rec->outcome, &rec->who, 1,
-		    rec->value);
+	add_samples(drain, frames_to_stack(drain, &stack, rec->frames, &rec->who), rec->outcome,
+		    &rec->who, 1, rec->value);
 }
 
 static void on_snapshot_done(void *arg, const struct bp_record *rec, bool is_closed)
@@ -111,6 +111,7 @@ void drain_deinit(struct drain *drain)
 {
 	ring_buffer__free(drain->ring);
 	exes_deinit(&drain->exes);
+	jit_deinit(&drain->jit);
 	buf_deinit(&drain->waiting);
 	snapshots_deinit(&drain->snapshots);
 	free(drain->stack_ids);
@@ -138,6 +139,7 @@ int drain_begin_window(struct drain *drain, const char *event_name, uint64_t per
 	drain->kernel_mapping = profile_mapping(prof, "[kernel.kallsyms]", "");
 	drain->anon_mapping = PROFILE_NONE;
 	drain->unknown_mapping = PROFILE_NONE;
+	jit_begin_window(&drain->jit);
 	drain->deepest = 0;
 	drain->recorded = 0;
 	drain->full_stack = PROFILE_NONE;
@@ -149,6 +151,7 @@ int drain_begin_window(struct drain *drain, const char *event_name, uint64_t per
 
 struct module **drain_take_modules(struct drain *drain, size_t *cnt)
 {
+	jit_refresh(&drain->jit);
 	*cnt = drain->module_cnt;
 	drain->module_cnt = drain->module_cap = 0;
 	return take_ptr(drain->modules);
@@ -205,13 +208,17 @@ static void drain_shard_counts(struct drain *drain, uint32_t shard, const struct
 	const __u64 *arena = mem->arenas + (size_t)shard * sizes->arena_cnt;
 
 	for (uint64_t i = 0; i < head->stack_cnt; i++)
-		drain->stack_ids[i] =
-			frames_to_stack(drain, &stacks[i], arena + stacks[i].frames_off);
+		drain->stack_ids[i] = PROFILE_NONE;
 	for (uint64_t i = 0; i < head->count_cnt; i++) {
 		const struct bp_count *count = &counts[i];
+		const struct bp_stack *stack = &stacks[count->stack];
+		const __u64 *frames = arena + stack->frames_off;
+		uint32_t *id = &drain->stack_ids[count->stack];
 
-		add_samples(drain, drain->stack_ids[count->stack], stacks[count->stack].outcome,
-			    &count->who, count->count, count->sum);
+		/* The same raw frames are other code in another process. */
+		if (*id == PROFILE_NONE || stack_has_raw(stack, frames))
+			*id = frames_to_stack(drain, stack, frames, &count->who);
+		add_samples(drain, *id, stack->outcome, &count->who, count->count, count->sum);
 	}
 }
 

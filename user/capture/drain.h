@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "capture/capture.h"
 #include "capture/exes.h"
+#include "capture/jit.h"
 #include "capture/loader.h"
 #include "capture/snapshot.h"
 #include "profile/ledger.h"
@@ -38,6 +39,7 @@ struct drain {
 	struct module **modules; /* owned array of borrowed: per mapping of prof */
 	size_t module_cnt, module_cap;
 	uint32_t kernel_mapping, anon_mapping, unknown_mapping;
+	struct jit jit;
 	uint32_t *stack_ids; /* owned: shard stack -> profile stack */
 	uint64_t outcomes[BP_STACK_OUTCOME_CNT];
 	uint64_t deepest;

@@ -47,17 +47,31 @@ static void note_module(struct drain *drain, uint32_t mapping, struct module *mo
 		drain->modules[mapping] = module;
 }
 
-static uint32_t user_location(struct drain *drain, uint64_t frame)
+/* The mapping of the JIT code of @who's process. */
+static uint32_t jit_mapping(struct drain *drain, const struct bp_who *who)
+{
+	struct jit_process *process = jit_find(&drain->jit, who->tgid, who->start_ns);
+
+	if (!process) {
+		if (drain->anon_mapping == PROFILE_NONE)
+			drain->anon_mapping = profile_mapping(drain->prof, "//anon", "");
+		return drain->anon_mapping;
+	}
+	if (process->mapping == PROFILE_NONE) {
+		process->mapping = profile_mapping(drain->prof, process->module->path, "");
+		note_module(drain, process->mapping, process->module);
+	}
+	return process->mapping;
+}
+
+static uint32_t user_location(struct drain *drain, uint64_t frame, const struct bp_who *who)
 {
 	struct exe_entry *exe;
 	uint32_t mapping;
 
-	if (frame & BP_FRAME_RAW) {
-		if (drain->anon_mapping == PROFILE_NONE)
-			drain->anon_mapping = profile_mapping(drain->prof, "//anon", "");
-		return profile_location(drain->prof, drain->anon_mapping, frame & ~BP_FRAME_RAW,
+	if (frame & BP_FRAME_RAW)
+		return profile_location(drain->prof, jit_mapping(drain, who), frame & ~BP_FRAME_RAW,
 					LOCATION_JIT);
-	}
 	exe = exes_find(&drain->exes, bp_frame_exe(frame));
 	if (!exe) {
 		if (drain->unknown_mapping == PROFILE_NONE)
@@ -105,7 +119,16 @@ static void add_synthetic(struct drain *drain, uint32_t *locations, uint32_t *cn
 	locations[(*cnt)++] = profile_named_location(drain->prof, name, LOCATION_SYNTHETIC);
 }
 
-uint32_t frames_to_stack(struct drain *drain, const struct bp_stack *stack, const __u64 *frames)
+bool stack_has_raw(const struct bp_stack *stack, const __u64 *frames)
+{
+	for (uint32_t i = 0; i < stack->user_cnt; i++)
+		if (frames[stack->kernel_cnt + i] & BP_FRAME_RAW)
+			return true;
+	return false;
+}
+
+uint32_t frames_to_stack(struct drain *drain, const struct bp_stack *stack, const __u64 *frames,
+			 const struct bp_who *who)
 {
 	uint32_t locations[BP_FRAMES_MAX + 2], cnt = 0, total = stack->user_total, leaf, root;
 	const __u64 *user = frames + stack->kernel_cnt;
@@ -124,13 +147,13 @@ uint32_t frames_to_stack(struct drain *drain, const struct bp_stack *stack, cons
 						    frames[i] - !!i, LOCATION_KERNEL);
 	user_frames_kept(drain, total, &leaf, &root);
 	for (uint32_t i = 0; i < leaf; i++)
-		locations[cnt++] = user_location(drain, user[user_frame_slot(i)]);
+		locations[cnt++] = user_location(drain, user[user_frame_slot(i)], who);
 	if (leaf + root < total) {
 		snprintf(name, sizeof(name), "[%u frames elided]", total - leaf - root);
 		add_synthetic(drain, locations, &cnt, name);
 	}
 	for (uint32_t i = total - root; i < total; i++)
-		locations[cnt++] = user_location(drain, user[user_frame_slot(i)]);
+		locations[cnt++] = user_location(drain, user[user_frame_slot(i)], who);
 	if (outcome_is_truncation(stack->outcome)) {
 		snprintf(name, sizeof(name), "[truncated: %s]", stack_outcome_name(stack->outcome));
 		add_synthetic(drain, locations, &cnt, name);

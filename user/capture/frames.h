@@ -3,6 +3,7 @@
 #ifndef BPFPROF_CAPTURE_FRAMES_H
 #define BPFPROF_CAPTURE_FRAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi.h"
@@ -19,8 +20,13 @@ uint32_t user_frame_slot(uint32_t i);
 /*
  * Intern @stack, whose frames stand at @frames as abi.h describes (kernel leaf first, then user
  * leaf first with the root window rotated), with "[N frames elided]" and "[truncated: REASON]"
- * where they belong. Profile stack index, PROFILE_NONE on -ENOMEM.
+ * where they belong; raw frames are those of @who's process. Profile stack index, PROFILE_NONE on
+ * -ENOMEM.
  */
-uint32_t frames_to_stack(struct drain *drain, const struct bp_stack *stack, const __u64 *frames);
+uint32_t frames_to_stack(struct drain *drain, const struct bp_stack *stack, const __u64 *frames,
+			 const struct bp_who *who);
+
+/* Are there frames in @stack that only its process tells apart? */
+bool stack_has_raw(const struct bp_stack *stack, const __u64 *frames);
 
 #endif

@@ -32,7 +32,7 @@ uint16_t pprof_implied_flags(const struct profile *prof, uint32_t mapping, const
 		path = profile_str(prof, prof->mappings[mapping].path);
 		if (!strncmp(path, "[kernel", strlen("[kernel")))
 			return LOCATION_KERNEL;
-		return strcmp(path, "//anon") ? 0 : LOCATION_JIT;
+		return profile_path_is_anon(path) ? LOCATION_JIT : 0;
 	}
 	if (!strncmp(name, truncated, strlen(truncated)) && name[len - 1] == ']')
 		return LOCATION_SYNTHETIC;

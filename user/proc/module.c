@@ -21,8 +21,10 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/log.h"
 #include "base/reader.h"
 #include "elf/elf_file.h"
+#include "proc/perf_map_file.h"
 
 enum {
 	/* "/proc/TGID/root" in front of the longest path that the kernel hands out */
@@ -303,6 +305,50 @@ struct module *module_vdso(void)
 	return module;
 }
 
+void module_jit_refresh(struct module *module)
+{
+	int fd = module->fd < 0 ? perf_map_file_open(module->tgid) : -1;
+
+	if (fd == -EPERM && !module->is_list_foreign)
+		log_warn("names of JIT code: '/tmp/perf-%d.map' belongs to another user than the "
+			 "process: not read",
+			 (int)module->tgid);
+	module->is_list_foreign |= fd == -EPERM;
+	if (fd >= 0)
+		module->fd = fd;
+}
+
+/* The last part of the path that process @tgid was started from, *owned*; NULL: not known. */
+static char *program_of(pid_t tgid)
+{
+	char link[64], path[PATH_MAX];
+	const char *slash;
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", (int)tgid);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len <= 0)
+		return NULL;
+	path[len] = '\0';
+	slash = strrchr(path, '/');
+	return strdup(slash ? slash + 1 : path);
+}
+
+struct module *module_jit(pid_t tgid)
+{
+	struct module *module;
+	char path[32];
+
+	snprintf(path, sizeof(path), "//anon:%d", (int)tgid);
+	module = module_new(MODULE_JIT, path, strlen(path));
+	if (!module)
+		return NULL;
+	module->tgid = tgid;
+	module->program = program_of(tgid);
+	module_jit_refresh(module);
+	return module;
+}
+
 void module_free(struct module *module)
 {
 	if (!module)
@@ -312,5 +358,6 @@ void module_free(struct module *module)
 	if (module->root_fd >= 0)
 		close(module->root_fd);
 	free(module->path);
+	free(module->program);
 	free(module);
 }

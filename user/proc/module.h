@@ -15,7 +15,8 @@
 enum module_kind {
 	MODULE_FILE, /* an ELF file on some file system */
 	MODULE_VDSO, /* the kernel's vdso image */
-	MODULE_ANON, /* anonymous executable memory (JIT): no image */
+	MODULE_ANON, /* anonymous executable memory: no image */
+	MODULE_JIT, /* one process' anonymous code, and its runtime's list of names */
 	MODULE_KERNEL, /* kernel text, modules, BPF programs */
 };
 
@@ -40,7 +41,8 @@ struct module_identity {
 struct module {
 	enum module_kind kind;
 	char *path; /* owned: from the root of the process's mount namespace, or "[vdso]" */
-	int fd; /* owned, -1 when the file was gone before it could be opened */
+	int fd; /* owned, -1 when the file was gone before it could be opened. MODULE_JIT: the list
+		   of names (proc/perf_map_file.h), -1 when there is none */
 	/* Owned, O_PATH: the root that path counts from, where separate symbols may lie; -1 when
 	 * that is our own, or not known any more. */
 	int root_fd;
@@ -51,6 +53,10 @@ struct module {
 	struct module_identity identity;
 	bool is_verified; /* fd's inode, mtime and size (or build-id) are those the kernel saw */
 	enum module_absence absence;
+	/* MODULE_JIT */
+	pid_t tgid;
+	bool is_list_foreign; /* there is one, but it is not the process' own: said and ignored */
+	char *program; /* owned: the name of the process' executable; NULL: not known */
 };
 
 /*
@@ -69,6 +75,12 @@ struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char 
 /* The vdso of this kernel, copied from our own address space into an unnamed file. *owned*; NULL +
  * errno. */
 struct module *module_vdso(void);
+
+/* The JIT code of process @tgid, with path "//anon:TGID". *owned*; NULL + ENOMEM. */
+struct module *module_jit(pid_t tgid);
+
+/* The runtime may have begun its list of names since: look again where there was none. */
+void module_jit_refresh(struct module *module);
 
 void module_free(struct module *module);
 

@@ -158,6 +158,14 @@ static bool has_file(const struct profile *prof, const struct profile_mapping *m
 	return path[0] && path[0] != '[' && strncmp(path, "//", 2) != 0;
 }
 
+bool profile_path_is_anon(const char *path)
+{
+	const char anon[] = "//anon";
+	size_t len = sizeof(anon) - 1;
+
+	return !strncmp(path, anon, len) && (!path[len] || path[len] == ':');
+}
+
 /*
  * Widen @known so that it also covers @other, the same image. Both ranges say where file offset 0
  * would lie (start - file_off, the load bias); moving @other by the difference of the two makes its

@@ -154,6 +154,9 @@ uint32_t profile_add_value_type(struct profile *prof, const char *type, const ch
 
 uint32_t profile_mapping(struct profile *prof, const char *path, const char *build_id_hex);
 
+/* Is @path that of memory without a file: "//anon", or "//anon:PID" for one process' JIT code? */
+bool profile_path_is_anon(const char *path);
+
 /*
  * A mapping as it stands in a file or in another profile (strings: ids of @prof). When the image is
  * known already under another load bias, its range is widened and *@shift_out is what has to be

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "elf/dwarf_image.h"
+#include "profile/profile.h"
 
 enum {
 	/* Of units of one module. Addresses come in ascending order, so few are needed at once. */
@@ -19,7 +20,7 @@ enum {
 static const char *absence_reason(const struct module *module, const char *path)
 {
 	if (!module)
-		return strcmp(path, "//anon") ? "unknown_mapping" : "jit";
+		return profile_path_is_anon(path) ? "jit" : "unknown_mapping";
 	if (module->kind == MODULE_ANON)
 		return "jit";
 	if (module->fd < 0)

@@ -19,7 +19,12 @@
 #include "base/log.h"
 #include "proc/kallsyms.h"
 #include "symbol/demangle.h"
+#include "symbol/jit_advice.h"
 #include "symbol/module_symbols.h"
+#include "symbol/perf_map.h"
+
+/* For one list of names. A million lines take a tenth of it. */
+#define PERF_MAP_BUDGET_NS (1 * NSEC_PER_SEC)
 
 static const char kernel_path[] = "[kernel.kallsyms]";
 
@@ -166,11 +171,6 @@ static const char *mapping_path(const struct symbolizer *sym, uint32_t mapping)
 	return profile_str(sym->prof, sym->prof->mappings[mapping].path);
 }
 
-static bool is_anon_path(const char *path)
-{
-	return !strcmp(path, "//anon");
-}
-
 /* What stands before the '+' of a frame without a name: the file's, without its folder. */
 static void add_base_name(const struct symbolizer *sym, const struct pending *item, bool is_jit,
 			  struct buf *out)
@@ -180,7 +180,7 @@ static void add_base_name(const struct symbolizer *sym, const struct pending *it
 	const char *base = slash ? slash + 1 : path;
 	size_t len = strlen(base);
 
-	if (is_jit || is_anon_path(path))
+	if (is_jit || profile_path_is_anon(path))
 		buf_add_str(out, "anon");
 	else if (!strcmp(path, kernel_path) ||
 		 (item->mapping == PROFILE_NONE &&
@@ -353,6 +353,58 @@ static void name_by_symbol(struct symbolizer *sym, const struct pending *item,
 	set_named(sym, item, profile_function_add(sym->prof, &function));
 }
 
+/* The names of @items, all in @module's JIT code, into @names: ids of @strings. */
+static int read_perf_map(struct symbolizer *sym, const struct module *module,
+			 const struct pending *items, size_t cnt, struct strtab *strings,
+			 uint32_t *names)
+{
+	_cleanup_free_ uint64_t *addresses = malloc(cnt * sizeof(*addresses));
+	struct perf_map_stats stats;
+	int err;
+
+	if (!addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++)
+		addresses[i] = items[i].address;
+	err = perf_map_read(module->fd, addresses, cnt, clock_monotonic_ns() + PERF_MAP_BUDGET_NS,
+			    strings, names, &stats);
+	if (!err && stats.is_cut)
+		log_warn("names of JIT code: '/tmp/perf-%d.map' is too long: not read beyond line "
+			 "%llu",
+			 (int)module->tgid, (unsigned long long)stats.lines);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* @items: all that wait in @module's JIT code. */
+static int name_jit(struct symbolizer *sym, const struct module *module,
+		    const struct pending *items, size_t cnt)
+{
+	_cleanup_free_ uint32_t *names = malloc(cnt * sizeof(*names));
+	struct strtab strings;
+	size_t unnamed_cnt = 0;
+	int err = names ? strtab_init(&strings) : -ENOMEM;
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < cnt; i++)
+		names[i] = STRTAB_NONE;
+	if (module->fd >= 0)
+		err = read_perf_map(sym, module, items, cnt, &strings, names);
+	for (size_t i = 0; i < cnt && !err; i++) {
+		const char *name = names[i] == STRTAB_NONE ? NULL : strtab_get(&strings, names[i]);
+
+		if (name)
+			set_named(sym, &items[i], profile_function(sym->prof, name, name, "", 0));
+		else
+			set_unnamed(sym, &items[i], "jit");
+		unnamed_cnt += !name;
+	}
+	strtab_deinit(&strings);
+	if (unnamed_cnt)
+		jit_advise(module, unnamed_cnt);
+	return err ? err : sym->prof->err;
+}
+
 static void name_location(struct symbolizer *sym, struct naming *naming, const struct pending *item)
 {
 	const struct last_symbol *symbol;
@@ -401,13 +453,19 @@ static void count_cut(struct symbolizer *sym, uint32_t mapping, size_t cnt)
 	}
 }
 
+/* NULL: not known. */
+static const struct module *module_of(const struct symbolizer *sym, uint32_t mapping)
+{
+	return mapping < sym->module_cnt ? sym->modules[mapping] : NULL;
+}
+
 /* @items: all that wait in one mapping. */
 static int name_module(struct symbolizer *sym, const struct pending *items, size_t cnt)
 {
 	uint32_t mapping = items[0].mapping;
-	const struct module *module = mapping < sym->module_cnt ? sym->modules[mapping] : NULL;
 	struct naming naming = {0};
-	int err = module_symbols_load(module, mapping_path(sym, mapping), &naming.syms);
+	int err = module_symbols_load(module_of(sym, mapping), mapping_path(sym, mapping),
+				      &naming.syms);
 
 	if (err)
 		return err;
@@ -473,6 +531,7 @@ static int name_all(struct symbolizer *sym)
 
 	while (first < sym->item_cnt) {
 		const struct pending *items = sym->items + first;
+		const struct module *module = module_of(sym, items[0].mapping);
 		size_t cnt = 1;
 		int err;
 
@@ -480,6 +539,8 @@ static int name_all(struct symbolizer *sym)
 			cnt++;
 		if (!strcmp(mapping_path(sym, items[0].mapping), kernel_path))
 			err = name_kernel(sym, items, cnt);
+		else if (module && module->kind == MODULE_JIT)
+			err = name_jit(sym, module, items, cnt);
 		else
 			err = name_module(sym, items, cnt);
 		if (err)

@@ -25,7 +25,8 @@ struct symbolizer_opts {
  * the module of mapping i; the kernel's mapping is the one whose path is "[kernel.kallsyms]". The
  * names of a stripped module come from its debug file where there is one (elf/debug_file.h); files,
  * lines and the calls that were inlined from DWARF (elf/dwarf_index.h), those of a Go program from
- * its own tables (elf/go_symbols.h). Frames that @opts->lines_budget_ns was too short for have the
+ * its own tables (elf/go_symbols.h); those of JIT code from its runtime's list (symbol/perf_map.h).
+ * Frames that @opts->lines_budget_ns was too short for have the
  * names of symbols only; they are counted in @frames->lines_cut and told in one line of log_warn():
  * those of the modules with the fewest samples. Named locations get a function with demangled and
  * system name; a location without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT
