@@ -224,7 +224,7 @@ static __always_inline void vma_begin(struct bp_scratch *s, struct task_struct *
 
 /* Find the mapping that contains @ip and cache it: its place in the cache, -1 when there is none.
  */
-__noinline int vma_load(__u32 slot, __u64 ip)
+__noinline int vma_load_once(__u32 slot, __u64 ip)
 {
 	struct bp_scratch *s = scratch_get(slot);
 	struct bp_vma *cached;
@@ -254,6 +254,15 @@ __noinline int vma_load(__u32 slot, __u64 ip)
 	cached->frame_base = base;
 	cached->rows = s->rows;
 	return i;
+}
+
+/* Again after a miss: a writer may just have been in the middle of the tree. What is mapped nowhere
+ * costs this twice, but ends the walk. */
+static __always_inline int vma_load(__u32 slot, __u64 ip)
+{
+	int found = vma_load_once(slot, ip);
+
+	return found < 0 ? vma_load_once(slot, ip) : found;
 }
 
 /* The place in the cache of the mapping that contains @ip; -1 when there is none. */

@@ -110,6 +110,22 @@ static int attach_uprobe(int prog_fd)
 	return fd;
 }
 
+/* Sample @i, which should not be there: whose, how many, how deep, and what stands at its root. */
+static void print_extra(const struct profile *prof, size_t i, const char *comm)
+{
+	const struct profile_stack *stack = &prof->stacks[prof->samples[i].stack];
+	const struct profile_location *root =
+		&prof->locations[prof->stack_locations[stack->first + stack->cnt - 1]];
+	const char *name = "";
+
+	if (root->line_cnt)
+		name = profile_str(prof,
+				   prof->functions[prof->lines[root->first_line].function].name);
+	printf("extra: '%s', %ld samples, %u frames, root 0x%lx %s\n", comm,
+	       (long)prof->values[i * prof->value_type_cnt], stack->cnt,
+	       (unsigned long)root->address, name);
+}
+
 /* Samples of threads called nestN: their number, and how many (name, stack) pairs there are beyond
  * one a name. */
 static void judge(const struct profile *prof, uint64_t *samples, uint64_t *names, uint64_t *extra)
@@ -123,12 +139,12 @@ static void judge(const struct profile *prof, uint64_t *samples, uint64_t *names
 		unsigned int nr;
 
 		*samples += prof->values[i * prof->value_type_cnt];
-		if (sscanf(comm, "nest%u", &nr) != 1 || nr >= THREADS) {
+		if (sscanf(comm, "nest%u", &nr) != 1 || nr >= THREADS || seen[nr]) {
 			++*extra;
+			print_extra(prof, i, comm);
 			continue;
 		}
-		*names += !seen[nr];
-		*extra += seen[nr];
+		++*names;
 		seen[nr] = 1;
 	}
 }
