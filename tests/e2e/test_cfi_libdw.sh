@@ -40,7 +40,10 @@ build_driver driver tests/e2e/cfi_libdw.c tests/e2e/cfi_libdw_step.c -ldw
 libc=$(library_of libc.so "$(command -v sh)")
 check "libc and the vdso" "$libc" "[vdso]"
 check "this machine, one file in $sample" --sample "$sample" /usr
-at_least "99 % of rows are inline" inline_percent 99
+# Of all files together; a sample of them may have more than its share of assembly.
+percent=99
+[ "$sample" = 1 ] || percent=98
+at_least "$percent % of rows are inline" inline_percent $percent
 
 fixture ".debug_frame" gcc -O2 -g -fno-asynchronous-unwind-tables
 at_least ".debug_frame was read" fdes 10

@@ -92,12 +92,15 @@ check_nm "bpfprof" "$BUILD/bpfprof"
 if have node; then
 	check_nm "node" "$(realpath "$(command -v node)")"
 fi
-if have aarch64-linux-gnu-gcc; then
+if have aarch64-linux-gnu-gcc && sysroot=$(tools/arm64-sysroot 2>"$log"); then
 	cross=aarch64-linux-gnu-
 	for layout in -mbranch-protection=none "-mbranch-protection=standard -Wl,-z,force-bti"; do
 		# shellcheck disable=SC2086 # a list of options
-		aarch64-linux-gnu-gcc -O2 $layout -o "$tmp/fixture" tests/e2e/symbols_fixture.c \
-			2>"$log"
+		if ! aarch64-linux-gnu-gcc --sysroot="$sysroot" -O2 $layout -o "$tmp/fixture" \
+			tests/e2e/symbols_fixture.c 2>"$log"; then
+			result 1 "aarch64 $layout compiles"
+			continue
+		fi
 		check_nm "aarch64 $layout" "$tmp/fixture"
 		check_plt "aarch64 $layout, PLT" "$tmp/fixture"
 	done

@@ -337,10 +337,10 @@ int kernel_types_open(const void *elf, size_t len)
 	bool has_name;
 	int err = 0;
 
+	buf_init(&types, FILE_MAX_BYTES);
 	/* Whether a recording works does not depend on what was kept of an earlier one. */
 	if (access(BTF_PATH, R_OK))
 		return -errno;
-	buf_init(&types, FILE_MAX_BYTES);
 	has_name = name_of(elf, len, name);
 	cache = has_name ? cache_dir_open(NULL, "btf", CACHE_BYTES) : NULL;
 	if (!load(cache, name, &types)) {
