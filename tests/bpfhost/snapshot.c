@@ -125,7 +125,7 @@ static void compare(struct space *space, struct libdw_chain *libdw, pid_t tid,
 		totals->equal++;
 	else if (same == cnt && cnt)
 		totals->further++;
-	else if (is_leaving(libdw, ips, same))
+	else if (!libdw_complete && is_leaving(libdw, ips, same))
 		totals->leaving++;
 	else
 		totals->differ++;
