@@ -202,14 +202,25 @@ static void test_array_limits(void **state)
 	free(items);
 }
 
+static void test_hex(void **state)
+{
+	static const uint8_t bytes[] = {0x00, 0x9a, 0xff};
+	char out[8] = "xxxxxxx";
+
+	hex_format(bytes, sizeof(bytes), out);
+	assert_string_equal(out, "009aff");
+	hex_format(bytes, 0, out);
+	assert_string_equal(out, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_empty),		cmocka_unit_test(test_appends),
-		cmocka_unit_test(test_growth),		cmocka_unit_test(test_max),
-		cmocka_unit_test(test_printf_max),	cmocka_unit_test(test_take),
-		cmocka_unit_test(test_impossible_size), cmocka_unit_test(test_array),
-		cmocka_unit_test(test_array_limits),
+		cmocka_unit_test(test_hex),	cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_appends), cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_max),	cmocka_unit_test(test_printf_max),
+		cmocka_unit_test(test_take),	cmocka_unit_test(test_impossible_size),
+		cmocka_unit_test(test_array),	cmocka_unit_test(test_array_limits),
 	};
 
 	return cmocka_run_group_tests_name("base/buf", tests, NULL, NULL);

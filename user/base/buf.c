@@ -139,3 +139,14 @@ char *buf_take(struct buf *buf, size_t *len_out)
 	*buf = (struct buf){.max_bytes = buf->max_bytes, .err = buf->err};
 	return taken;
 }
+
+void hex_format(const uint8_t *bytes, size_t cnt, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < cnt; i++) {
+		*out++ = digits[bytes[i] >> 4];
+		*out++ = digits[bytes[i] & 15];
+	}
+	*out = '\0';
+}

@@ -33,6 +33,9 @@ void buf_add(struct buf *buf, const void *data, size_t len);
 void buf_add_str(struct buf *buf, const char *str);
 void buf_add_char(struct buf *buf, char chr);
 void buf_add_u64(struct buf *buf, uint64_t value); /* decimal */
+/* @cnt bytes as lower-case hexadecimal into @out: 2 * cnt characters and a NUL. */
+void hex_format(const uint8_t *bytes, size_t cnt, char *out);
+
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* The content as a C string, "" when empty; borrowed until the next change. */

@@ -53,8 +53,7 @@ static int exes_add(struct exes *exes, uint32_t id, const struct bp_exe_key *key
 	*entry = (struct exe_entry){.id = id, .is_sampled = is_sampled, .module = module};
 	if (key)
 		entry->key = *key;
-	for (uint32_t i = 0; i < module->build_id_len; i++)
-		snprintf(entry->build_id_hex + 2 * i, 3, "%02x", module->build_id[i]);
+	hex_format(module->build_id, module->build_id_len, entry->build_id_hex);
 	if (module->kind == MODULE_VDSO)
 		elf_segments_parse((const void *)getauxval(AT_SYSINFO_EHDR), VDSO_MAX_BYTES,
 				   &entry->segments);

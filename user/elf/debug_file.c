@@ -41,10 +41,10 @@ struct search {
 
 static void build_id_path(const uint8_t *build_id, size_t len, struct buf *out)
 {
-	buf_printf(out, "%s/.build-id/%02x/", debug_root, build_id[0]);
-	for (size_t i = 1; i < len; i++)
-		buf_printf(out, "%02x", build_id[i]);
-	buf_add_str(out, ".debug");
+	char hex[2 * BUILD_ID_MAX_BYTES + 1];
+
+	hex_format(build_id, len < BUILD_ID_MAX_BYTES ? len : BUILD_ID_MAX_BYTES, hex);
+	buf_printf(out, "%s/.build-id/%.2s/%s.debug", debug_root, hex, hex + 2);
 }
 
 /* The path of one place into @out. False when the image does not name it. */

@@ -4,10 +4,10 @@
 
 #include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "proc/module.h"
 #include "unwind/table_file.h"
@@ -23,8 +23,7 @@ static bool name_of(const uint8_t *build_id, size_t len, char out[static CACHE_N
 
 	if (len < TABLE_CACHE_ID_MIN || len > BUILD_ID_MAX)
 		return false;
-	for (size_t i = 0; i < len; i++)
-		snprintf(out + 2 * i, 3, "%02x", build_id[i]);
+	hex_format(build_id, len, out);
 	return true;
 }
 
