@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct table_source source = {.size_bytes = 1};
+static const struct file_stamp source = {.size_bytes = 1};
 
 /* As one who knows the format would have it. */
 static void forge(uint8_t *file, size_t len)

@@ -48,7 +48,7 @@ static void table_deinit(struct unwind_table *table)
 	rule_set_deinit(&table->rules);
 }
 
-static const struct table_source a_source = {.uid = 1, .gid = 2, .size_bytes = 3, .mtime_s = 4};
+static const struct file_stamp a_source = {.uid = 1, .gid = 2, .size_bytes = 3, .mtime_s = 4};
 
 /* The parts of an encoded small_table(). */
 struct parts {

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file_stamp.h"
 #include "proc/module.h"
 #include "unwind/table_file.h"
 
@@ -27,26 +27,9 @@ static bool name_of(const uint8_t *build_id, size_t len, char out[static CACHE_N
 	return true;
 }
 
-/* False: the file may be changed by anybody, and its mtime set back. */
-static bool source_of(int fd, struct table_source *out)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) || (st.st_mode & S_IWOTH))
-		return false;
-	*out = (struct table_source){
-		.uid = st.st_uid,
-		.gid = st.st_gid,
-		.size_bytes = (uint64_t)st.st_size,
-		.mtime_s = st.st_mtim.tv_sec,
-		.mtime_ns = (uint32_t)st.st_mtim.tv_nsec,
-	};
-	return true;
-}
-
 /* The table under @name; NULL: none that is good. */
 static struct unwind_table *cache_load(struct cache_dir *cache, const char *name,
-				       const struct table_source *source)
+				       const struct file_stamp *source)
 {
 	struct unwind_table *table;
 	size_t len;
@@ -60,8 +43,8 @@ static struct unwind_table *cache_load(struct cache_dir *cache, const char *name
 	return table;
 }
 
-static void cache_store(struct cache_dir *cache, const char *name,
-			const struct table_source *source, const struct unwind_table *table)
+static void cache_store(struct cache_dir *cache, const char *name, const struct file_stamp *source,
+			const struct unwind_table *table)
 {
 	size_t len;
 	_cleanup_free_ void *data = table_file_encode(table, source, &len);
@@ -74,10 +57,10 @@ struct unwind_table *table_cache_get(struct cache_dir *cache, int fd, const uint
 				     size_t len)
 {
 	struct unwind_table *table;
-	struct table_source source;
+	struct file_stamp source;
 	char name[CACHE_NAME_MAX];
 
-	if (!cache || !name_of(build_id, len, name) || !source_of(fd, &source))
+	if (!cache || !name_of(build_id, len, name) || !file_stamp_get(fd, &source))
 		return unwind_table_open(fd);
 	table = cache_load(cache, name, &source);
 	if (table)

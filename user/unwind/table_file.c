@@ -39,7 +39,7 @@ static uint8_t *put(uint8_t *pos, const void *data, size_t len)
 	return pos + len;
 }
 
-void *table_file_encode(const struct unwind_table *table, const struct table_source *source,
+void *table_file_encode(const struct unwind_table *table, const struct file_stamp *source,
 			size_t *len_out)
 {
 	struct table_header header = {
@@ -76,7 +76,7 @@ void *table_file_encode(const struct unwind_table *table, const struct table_sou
 
 /* Versions, source and checksum: is it whole, and of this file? */
 static int header_check(const struct table_header *header, const void *file, size_t len,
-			const struct table_source *source)
+			const struct file_stamp *source)
 {
 	if (memcmp(header->magic, magic, sizeof(magic)) != 0)
 		return -EBADMSG;
@@ -201,7 +201,7 @@ static bool table_fill(struct unwind_table *table, const struct table_header *he
 	       rules_are_valid(rules) && rows_are_valid(rows, rules->cnt);
 }
 
-struct unwind_table *table_file_decode(void *data, size_t len, const struct table_source *source)
+struct unwind_table *table_file_decode(void *data, size_t len, const struct file_stamp *source)
 {
 	_cleanup_free_ void *image = data;
 	_cleanup_free_ struct unwind_table *table = malloc(sizeof(*table));

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/file_stamp.h"
 #include "unwind/table.h"
 
 enum {
@@ -23,25 +24,12 @@ enum {
 	TABLE_FORMAT_VERSION = 2,
 };
 
-/*
- * The file that a table was compiled from. The build-id alone would not do: `strip` keeps it, some
- * builds set a constant, and anyone can link a program that has libc's. Owner and group are
- * compared so that a user's file can only ever stand in for files of the same user.
- */
-struct table_source {
-	uint32_t uid, gid;
-	uint64_t size_bytes;
-	int64_t mtime_s;
-	uint32_t mtime_ns;
-	uint32_t pad; /* 0 */
-};
-
 struct table_header {
 	uint8_t magic[8];
 	uint32_t format; /* TABLE_FORMAT_VERSION */
 	uint32_t compiler; /* TABLE_COMPILER_VERSION */
 	uint64_t checksum; /* XXH3-64 of all that follows this field, to the end of the file */
-	struct table_source source;
+	struct file_stamp source; /* the file that the table was compiled from */
 	uint64_t start_off, end_off;
 	uint64_t first_page;
 	uint32_t machine; /* EM_* */
@@ -57,11 +45,10 @@ enum {
 			       ROWS_MAX * sizeof(uint32_t) + BP_RULES_MAX * sizeof(struct bp_rule),
 };
 
-_Static_assert(sizeof(struct table_source) == 32, "no padding");
 _Static_assert(sizeof(struct table_header) == 112, "no padding");
 
 /* @table, compiled from @source, as bytes: *owned* (free()), *@len_out of them. NULL + ENOMEM. */
-void *table_file_encode(const struct unwind_table *table, const struct table_source *source,
+void *table_file_encode(const struct unwind_table *table, const struct file_stamp *source,
 			size_t *len_out);
 
 /*
@@ -71,6 +58,6 @@ void *table_file_encode(const struct unwind_table *table, const struct table_sou
  * another version of us, or not compiled from @source), EBADMSG (not what we write), ENOMEM.
  * O(len).
  */
-struct unwind_table *table_file_decode(void *data, size_t len, const struct table_source *source);
+struct unwind_table *table_file_decode(void *data, size_t len, const struct file_stamp *source);
 
 #endif
