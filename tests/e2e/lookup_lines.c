@@ -19,7 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "elf/dwarf_index.h"
+#include "../unit/dwarf_chain.h"
 
 enum { FRAMES_MAX = 600 };
 
@@ -60,7 +60,7 @@ static int lookup_all(struct dwarf_index *index, const struct options *options, 
 	int lookups_cnt = 0;
 
 	while (scanf("%" SCNx64, &vaddr) == 1) {
-		int cnt = dwarf_index_find(index, vaddr, frames, FRAMES_MAX);
+		int cnt = chain_find(index, vaddr, frames, FRAMES_MAX);
 
 		if (!options->is_timed) {
 			print_chain(frames, cnt);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/dwarf_index.h"
+#include "../unit/dwarf_chain.h"
 #include "fuzz_image.h"
 
 enum {
@@ -22,9 +22,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 static void look_up(struct dwarf_index *index, uint64_t vaddr)
 {
 	struct dwarf_frame frames[FRAMES_MAX];
-	int cnt = dwarf_index_find(index, vaddr, frames, FRAMES_MAX);
+	int cnt = chain_find(index, vaddr, frames, FRAMES_MAX);
 
-	if (!cnt || cnt > DWARF_FRAMES_MAX)
+	if (!cnt || cnt > DWARF_SITES_DEEP)
 		abort();
 	for (int i = 0; i < cnt && i < FRAMES_MAX; i++) {
 		/* Every byte that is lent must be readable. */

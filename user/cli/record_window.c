@@ -42,6 +42,7 @@ static int symbolize(struct recording *rec, const struct window *window)
 	const struct symbolizer_opts opts = {
 		.no_symbols = rec->opts->no_symbols,
 		.no_inline = rec->opts->no_inline,
+		.keeps_names = true,
 		.lines_budget_ns = lines_budget_ns(rec->opts),
 	};
 	uint64_t cpu_ns = clock_process_cpu_ns();

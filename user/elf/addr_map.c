@@ -141,7 +141,8 @@ void addr_map_deinit(struct addr_map *map)
 	*map = (struct addr_map){0};
 }
 
-uint32_t addr_map_find(const struct addr_map *map, uint64_t vaddr)
+/* How many pieces begin at or before @vaddr. */
+static size_t pieces_to(const struct addr_map *map, uint64_t vaddr)
 {
 	size_t lo = 0, hi = map->cnt;
 
@@ -153,5 +154,21 @@ uint32_t addr_map_find(const struct addr_map *map, uint64_t vaddr)
 		else
 			hi = mid;
 	}
-	return lo ? map->pieces[lo - 1].id : (uint32_t)ADDR_MAP_NONE;
+	return lo;
+}
+
+uint32_t addr_map_find(const struct addr_map *map, uint64_t vaddr)
+{
+	size_t cnt = pieces_to(map, vaddr);
+
+	return cnt ? map->pieces[cnt - 1].id : (uint32_t)ADDR_MAP_NONE;
+}
+
+uint32_t addr_map_piece(const struct addr_map *map, uint64_t vaddr, uint64_t *lo, uint64_t *hi)
+{
+	size_t cnt = pieces_to(map, vaddr);
+
+	*lo = cnt ? map->pieces[cnt - 1].lo : 0;
+	*hi = cnt < map->cnt ? map->pieces[cnt].lo : UINT64_MAX;
+	return cnt ? map->pieces[cnt - 1].id : (uint32_t)ADDR_MAP_NONE;
 }

@@ -42,4 +42,7 @@ void addr_map_deinit(struct addr_map *map);
 /* The id at @vaddr, or ADDR_MAP_NONE. O(log cnt). */
 uint32_t addr_map_find(const struct addr_map *map, uint64_t vaddr);
 
+/* The same, and the piece or gap [*@lo, *@hi) around @vaddr that has it. */
+uint32_t addr_map_piece(const struct addr_map *map, uint64_t vaddr, uint64_t *lo, uint64_t *hi);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hmap.h"
 #include "base/log.h"
 #include "elf/debug_link.h"
 #include "elf/dwarf_image.h"
@@ -222,6 +223,41 @@ void debug_file_deinit(struct debug_file *debug)
 	free(debug->image);
 	free(debug->path);
 	*debug = (struct debug_file){0};
+}
+
+static uint64_t hash_stat(uint64_t hash, const struct stat *st)
+{
+	hash = hash_mix(hash, st->st_dev);
+	hash = hash_mix(hash, st->st_ino);
+	hash = hash_mix(hash, (uint64_t)st->st_size);
+	hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_sec);
+	return hash_mix(hash, (uint64_t)st->st_mtim.tv_nsec);
+}
+
+uint64_t debug_places_hash(const struct debug_query *query)
+{
+	_cleanup_close_ int host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct search search = {.query = query};
+	const int roots[] = {query->root_fd, host_fd};
+	_cleanup_(buf_deinit) struct buf path;
+	uint64_t hash = 0;
+	struct stat st;
+
+	buf_init(&path, PATH_MAX);
+	if (debug_link_read(query->elf, &search.link))
+		search.link.name[0] = '\0';
+	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
+		if (roots[i] < 0 || fstat(roots[i], &st))
+			continue;
+		hash = hash_mix(hash_mix(hash, st.st_dev), st.st_ino);
+		for (int place = 0; place < PLACE_CNT; place++) {
+			hash = hash_mix(hash, (uint64_t)place);
+			if (place_path(&search, place, &path) &&
+			    !root_file_stat(roots[i], buf_cstr(&path), &st))
+				hash = hash_stat(hash, &st);
+		}
+	}
+	return hash;
 }
 
 /* --- What dwz has moved out --- */

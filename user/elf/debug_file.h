@@ -72,6 +72,12 @@ int debug_file_find(const struct debug_query *query, enum debug_want want, struc
 void debug_file_deinit(struct debug_file *debug);
 
 /*
+ * A number that changes when something comes, goes or changes at the places where debug_file_find()
+ * looks, or when the root of the image's process is another one. Nothing is opened.
+ */
+uint64_t debug_places_hash(const struct debug_query *query);
+
+/*
  * Open the file that the .gnu_debugaltlink of @elf names: relative to the folder of @path (of @elf
  * as its root shows it; borrowed), or by its build-id, which it must have. Looked for below
  * @root_fd (-1: none), then below our own root. The descriptor (owned), or -ENOENT.

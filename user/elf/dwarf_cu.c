@@ -140,32 +140,48 @@ static void need_inner(struct dwarf_cu *cu, struct dwarf_func *func)
 	account(cu->unit.image->account, cu);
 }
 
-uint32_t dwarf_cu_find_func(struct dwarf_cu *cu, uint64_t vaddr, const struct dwarf_code **code_out)
+/* If what is in @func was read, and knows @vaddr better, so shall @place. */
+static void find_inner(const struct dwarf_cu *cu, const struct dwarf_func *func, uint64_t vaddr,
+		       struct dwarf_place *place)
 {
-	uint32_t id = addr_map_find(&cu->code.map, vaddr), inner_id;
 	const struct dwarf_code *inner;
+	uint64_t lo, hi;
+	uint32_t id;
+
+	if (!func->inner)
+		return;
+	inner = &cu->inners[func->inner - 1];
+	id = addr_map_piece(&inner->map, vaddr, &lo, &hi);
+	place->lo = lo > place->lo ? lo : place->lo;
+	place->hi = hi < place->hi ? hi : place->hi;
+	if (id == (uint32_t)ADDR_MAP_NONE)
+		return;
+	place->code = inner;
+	place->func = id;
+}
+
+void dwarf_cu_find_place(struct dwarf_cu *cu, uint64_t vaddr, struct dwarf_place *out)
+{
+	struct dwarf_place place;
 	struct dwarf_func *func;
 
-	if (id == (uint32_t)ADDR_MAP_NONE && cu->code.is_partial) {
+	if (cu->code.is_partial && addr_map_find(&cu->code.map, vaddr) == (uint32_t)ADDR_MAP_NONE)
 		read_whole(cu);
-		id = addr_map_find(&cu->code.map, vaddr);
+	place = (struct dwarf_place){.code = &cu->code};
+	place.func = addr_map_piece(&cu->code.map, vaddr, &place.outer_lo, &place.outer_hi);
+	place.lo = place.outer_lo;
+	place.hi = place.outer_hi;
+	if (place.func != (uint32_t)DWARF_FUNC_NONE) {
+		func = &cu->code.funcs[place.func];
+		if (func->end) {
+			need_inner(cu, func);
+			find_inner(cu, func, vaddr, &place);
+		}
 	}
-	*code_out = &cu->code;
-	if (id == (uint32_t)ADDR_MAP_NONE)
-		return DWARF_FUNC_NONE;
-	func = &cu->code.funcs[id];
-	if (!func->end)
-		return id;
-	need_inner(cu, func);
-	if (!func->inner)
-		return id;
-	inner = &cu->inners[func->inner - 1];
-	inner_id = addr_map_find(&inner->map, vaddr);
-	if (inner_id == (uint32_t)ADDR_MAP_NONE)
-		return id;
-	*code_out = inner;
-	return inner_id;
+	*out = place;
 }
+
+_Static_assert((uint32_t)ADDR_MAP_NONE == (uint32_t)DWARF_FUNC_NONE, "no piece is no function");
 
 /* --- Names --- */
 

@@ -44,13 +44,16 @@ static inline struct dwarf_unit *dwarf_cu_code_unit(struct dwarf_cu *cu)
 void dwarf_cu_need_code(struct dwarf_cu *cu, struct dwarf_split_files *files);
 void dwarf_cu_need_lines(struct dwarf_cu *cu);
 
-/*
- * The function, of *@code_out, whose code @vaddr is: the innermost one of those inlined there. What
- * is in the function is read for this, once. DWARF_FUNC_NONE when it is in none. The code is
- * borrowed until the next call.
- */
-uint32_t dwarf_cu_find_func(struct dwarf_cu *cu, uint64_t vaddr,
-			    const struct dwarf_code **code_out);
+/* Whose code an address is. */
+struct dwarf_place {
+	const struct dwarf_code *code; /* borrowed until the next search in this unit */
+	uint32_t func; /* of code: the innermost one of those inlined there; DWARF_FUNC_NONE */
+	uint64_t lo, hi; /* around the address, where this is so */
+	uint64_t outer_lo, outer_hi; /* the piece of the function proper, or the gap, around it */
+};
+
+/* The place of @vaddr in @cu. What is in the function there is read for this, once. */
+void dwarf_cu_find_place(struct dwarf_cu *cu, uint64_t vaddr, struct dwarf_place *out);
 
 /* Forget what is at @slot. */
 void dwarf_cu_drop(struct dwarf_image *image, struct dwarf_unit_slot *slot);

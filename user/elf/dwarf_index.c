@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From an address to its unit, to its functions and its line. */
-#include "elf/dwarf_index.h"
+#include "elf/dwarf_index_priv.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/cleanup.h"
-#include "base/strtab.h"
 #include "elf/dwarf_const.h"
-#include "elf/dwarf_cu.h"
 #include "elf/dwarf_ranges.h"
 #include "elf/elf_priv.h"
 
@@ -23,22 +20,6 @@ enum {
 	PATH_MAX_BYTES = 8192,
 	BUILD_ID_MAX = 64,
 };
-
-struct dwarf_index {
-	struct dwarf_image image;
-	struct dwarf_image alt;
-	bool has_alt;
-	struct dwarf_split_files split_files;
-	struct dwarf_account account;
-	struct addr_map units; /* to image.slots */
-	bool is_mapped;
-	struct strtab paths;
-	struct buf path; /* one that is being put together */
-	size_t budget_bytes;
-	uint64_t lookup; /* counts them */
-};
-
-_Static_assert(DWARF_FRAMES_MAX == DWARF_NESTING_MAX + 1, "a function and all that is in it");
 
 /* --- Opening --- */
 
@@ -219,26 +200,6 @@ static void forget_old(struct dwarf_index *index)
 	free(list.items);
 }
 
-/* What the last lookup has lent is no longer needed. */
-static int begin_lookup(struct dwarf_index *index)
-{
-	uint64_t bytes = dwarf_image_bytes(&index->image);
-
-	if (dwarf_is_late(&index->account))
-		return -ETIME;
-	forget_old(index);
-	if (index->has_alt)
-		bytes += dwarf_image_bytes(&index->alt);
-	if (index->split_files.has_package)
-		bytes += dwarf_image_bytes(&index->split_files.package);
-	index->account.fuel_bytes = bytes * DWARF_FUEL_PASSES + FUEL_LEAST_BYTES;
-	index->lookup++;
-	if (index->paths.bytes_len <= PATHS_MAX_BYTES)
-		return 0;
-	strtab_deinit(&index->paths);
-	return strtab_init(&index->paths);
-}
-
 /* --- Units by address --- */
 
 /* The table that the unit before had: many share one. */
@@ -323,9 +284,33 @@ static int map_units(struct dwarf_index *index)
 	return err;
 }
 
-static struct dwarf_cu *find_cu(struct dwarf_index *index, uint64_t vaddr)
+/* --- Lookups --- */
+
+int dwarf_index_begin(struct dwarf_index *index)
 {
-	uint32_t slot = addr_map_find(&index->units, vaddr);
+	uint64_t bytes = dwarf_image_bytes(&index->image);
+	int err = 0;
+
+	if (dwarf_is_late(&index->account))
+		return -ETIME;
+	forget_old(index);
+	if (index->has_alt)
+		bytes += dwarf_image_bytes(&index->alt);
+	if (index->split_files.has_package)
+		bytes += dwarf_image_bytes(&index->split_files.package);
+	index->account.fuel_bytes = bytes * DWARF_FUEL_PASSES + FUEL_LEAST_BYTES;
+	index->lookup++;
+	if (index->paths.bytes_len > PATHS_MAX_BYTES) {
+		strtab_deinit(&index->paths);
+		err = strtab_init(&index->paths);
+	}
+	return err ? err : map_units(index);
+}
+
+struct dwarf_cu *dwarf_index_cu(struct dwarf_index *index, uint64_t vaddr, uint64_t *lo,
+				uint64_t *hi)
+{
+	uint32_t slot = addr_map_piece(&index->units, vaddr, lo, hi);
 	struct dwarf_cu *cu;
 
 	if (slot == (uint32_t)ADDR_MAP_NONE)
@@ -339,19 +324,7 @@ static struct dwarf_cu *find_cu(struct dwarf_index *index, uint64_t vaddr)
 	return cu;
 }
 
-/* --- Chains --- */
-
-/* A chain that is being filled in. Paths move while others are added: until its end, their ids. */
-struct chain {
-	struct dwarf_index *index;
-	struct dwarf_cu *cu;
-	const struct dwarf_code *code; /* whose functions these are */
-	struct dwarf_frame *frames;
-	uint32_t paths[DWARF_FRAMES_MAX];
-	size_t max, cnt;
-};
-
-static uint32_t intern_path(struct dwarf_index *index, const struct dwarf_cu *cu, uint32_t file)
+uint32_t dwarf_index_path(struct dwarf_index *index, const struct dwarf_cu *cu, uint32_t file)
 {
 	uint32_t id;
 
@@ -362,71 +335,7 @@ static uint32_t intern_path(struct dwarf_index *index, const struct dwarf_cu *cu
 	return id == STRTAB_NONE ? (uint32_t)STRTAB_EMPTY : id;
 }
 
-/* One more frame: the function @func (NONE: not known), executing at @row. */
-static void add_frame(struct chain *chain, uint32_t func, const struct dwarf_line_row *row)
+bool dwarf_index_is_split(const struct dwarf_index *index)
 {
-	struct dwarf_frame frame = {.line = row->line, .column = row->column};
-	struct dwarf_cu *cu = chain->cu;
-
-	if (chain->cnt++ >= chain->max)
-		return;
-	if (func != (uint32_t)DWARF_FUNC_NONE) {
-		struct dwarf_unit *unit = dwarf_cu_code_unit(cu);
-		struct dwarf_entry entry = dwarf_entry_describe(
-			unit, unit->off + chain->code->funcs[func].entry, chain->index->lookup);
-
-		frame.name = entry.name;
-		frame.start_line = entry.decl_line;
-		frame.is_inlined = chain->code->funcs[func].parent != (uint32_t)DWARF_FUNC_NONE;
-	}
-	chain->paths[chain->cnt - 1] = intern_path(chain->index, cu, row->file);
-	chain->frames[chain->cnt - 1] = frame;
-}
-
-static void add_frames(struct chain *chain, uint32_t func, struct dwarf_line_row row)
-{
-	add_frame(chain, func, &row);
-	/* A parent's index is below its child's, so this ends. */
-	while (func != (uint32_t)DWARF_FUNC_NONE) {
-		const struct dwarf_func *inlined = &chain->code->funcs[func];
-
-		row = (struct dwarf_line_row){
-			.file = inlined->call_file,
-			.line = inlined->call_line,
-			.column = inlined->call_column,
-		};
-		func = inlined->parent;
-		if (func != (uint32_t)DWARF_FUNC_NONE)
-			add_frame(chain, func, &row);
-	}
-}
-
-int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr, struct dwarf_frame *frames,
-		     size_t max)
-{
-	struct chain chain = {.index = index, .frames = frames};
-	struct dwarf_line_row row = {0};
-	bool has_row;
-	uint32_t func;
-	int err = begin_lookup(index);
-
-	if (!err)
-		err = map_units(index);
-	if (err)
-		return err;
-	chain.max = max < DWARF_FRAMES_MAX ? max : DWARF_FRAMES_MAX;
-	chain.cu = find_cu(index, vaddr);
-	if (!chain.cu)
-		return index->account.is_late ? -ETIME : -ENOENT;
-	func = dwarf_cu_find_func(chain.cu, vaddr, &chain.code);
-	has_row = !dwarf_lines_find(&chain.cu->lines, vaddr, &row);
-	if (func == (uint32_t)DWARF_FUNC_NONE && !has_row)
-		return index->account.is_late ? -ETIME : -ENOENT;
-	add_frames(&chain, func, row);
-	if (index->account.is_late)
-		return -ETIME;
-	for (size_t i = 0; i < chain.cnt && i < chain.max; i++)
-		if (chain.paths[i] != STRTAB_EMPTY)
-			frames[i].file = strtab_get(&index->paths, chain.paths[i]);
-	return (int)chain.cnt;
+	return index->split_files.is_asked;
 }

@@ -23,8 +23,8 @@
 
 struct dwarf_index;
 
-/* The longest chain that there is. */
-enum { DWARF_FRAMES_MAX = 513 };
+/* Sites that are inlined into one another, the function proper included: no more than these. */
+enum { DWARF_SITES_DEEP = 513 };
 
 /* All of it may be zero or NULL, the descriptors -1. */
 struct dwarf_index_opts {
@@ -41,14 +41,27 @@ struct dwarf_index_opts {
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC: nothing is read after it; 0: none */
 };
 
-/* One level of an inline chain. Strings are borrowed until the next lookup or the index is freed.
+/*
+ * Where code is in the source: in a function, on a line, and for one that was inlined, where that
+ * was called from. Strings are borrowed until site() of dwarf_walk_ops returns.
  */
-struct dwarf_frame {
+struct dwarf_site {
 	const char *name; /* linkage name, else plain name; NULL: no function is known */
 	const char *file; /* absolute where the file says enough; NULL: unknown */
 	uint32_t line, column; /* 0: unknown */
 	uint32_t start_line; /* where the function is declared; 0: unknown */
-	bool is_inlined; /* into the next frame */
+	uint32_t caller; /* the site that it is inlined into; DWARF_SITE_NONE: a function proper */
+};
+
+enum { DWARF_SITE_NONE = UINT32_MAX };
+
+/* Who is told what a function's code is made of. */
+struct dwarf_walk_ops {
+	/* The caller's id of @site, which comes after site->caller; equal sites may come again. */
+	uint32_t (*site)(void *arg, const struct dwarf_site *site);
+	/* Code of @site. Stretches come in ascending order. 0, or negative errno to end the walk.
+	 */
+	int (*stretch)(void *arg, uint64_t lo, uint64_t hi, uint32_t site);
 };
 
 /* Where the common parts of debugging information are that dwz has moved out. */
@@ -70,15 +83,24 @@ int dwarf_index_new(struct elf_file *elf, const struct dwarf_index_opts *opts,
 int dwarf_index_open(int fd, const struct dwarf_index_opts *opts, struct dwarf_index **out);
 void dwarf_index_free(struct dwarf_index *index);
 
+/* Around an address: [lo, hi). */
+struct dwarf_range {
+	uint64_t lo, hi;
+};
+
 /*
- * The chain of functions at ELF virtual address @vaddr (of the original file, moved back onto the
- * call for return addresses), innermost first, into @frames. The innermost one's line is the line
- * table's, every other's is where the one before it was called. Returns the length of the chain, of
- * which no more than @max frames are filled in; -ENOENT; -ETIME when the deadline has passed,
- * before this or in the midst of it; -ENOMEM. Not thread-safe.
+ * Tell all about the function around ELF virtual address @vaddr (of the original file, moved back
+ * onto the call for return addresses), or the part of it in @range, which has @vaddr: function by
+ * function costs little more than address by address. 0 when @vaddr is in one of the stretches;
+ * -ENOENT when nothing is known of it, and *@range shrinks to where that is so; -ETIME when the
+ * deadline has passed, before this or in the midst of it: what was told is not to be trusted;
+ * -E2BIG: the same, of a file that is not sound; -ENOMEM; what stretch() returned. Not thread-safe.
  */
-int dwarf_index_find(struct dwarf_index *index, uint64_t vaddr, struct dwarf_frame *frames,
-		     size_t max);
+int dwarf_index_walk(struct dwarf_index *index, uint64_t vaddr, struct dwarf_range *range,
+		     const struct dwarf_walk_ops *ops, void *arg);
+
+/* Were units split off into files of their own, of the ones that were looked at? */
+bool dwarf_index_is_split(const struct dwarf_index *index);
 
 /* Memory held for units at present. */
 size_t dwarf_index_bytes(const struct dwarf_index *index);

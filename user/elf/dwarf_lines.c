@@ -290,7 +290,8 @@ size_t dwarf_lines_bytes(const struct dwarf_lines *lines)
 
 /* --- Lookups --- */
 
-static const struct dwarf_line_run *find_run(const struct dwarf_lines *lines, uint64_t vaddr)
+/* How many runs begin at or before @vaddr. */
+static size_t runs_to(const struct dwarf_lines *lines, uint64_t vaddr)
 {
 	size_t lo = 0, hi = lines->runs_cnt;
 
@@ -302,12 +303,14 @@ static const struct dwarf_line_run *find_run(const struct dwarf_lines *lines, ui
 		else
 			hi = mid;
 	}
-	return lo && vaddr < lines->runs[lo - 1].hi ? &lines->runs[lo - 1] : NULL;
+	return lo;
 }
 
-/* The last chunk of @run that begins at or before @vaddr, which is in the run. */
+/* The last chunk of @run that begins at or before @vaddr, which is in the run; *@end: where the
+ * next begins. */
 static const struct dwarf_line_chunk *find_chunk(const struct dwarf_lines *lines,
-						 const struct dwarf_line_run *run, uint64_t vaddr)
+						 const struct dwarf_line_run *run, uint64_t vaddr,
+						 uint64_t *end)
 {
 	const struct dwarf_line_chunk *chunks = &lines->chunks[run->chunks_at];
 	size_t lo = 1, hi = run->chunks_cnt;
@@ -320,32 +323,52 @@ static const struct dwarf_line_chunk *find_chunk(const struct dwarf_lines *lines
 		else
 			hi = mid;
 	}
+	*end = lo < run->chunks_cnt ? chunks[lo].row.vaddr : run->hi;
 	return &chunks[lo - 1];
 }
 
-int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr, struct dwarf_line_row *out)
+/* The last row of @chunk at or before @vaddr; *@end: where the next begins, if that is in the
+ * chunk. */
+static struct dwarf_line_row find_row(const struct dwarf_lines *lines,
+				      const struct dwarf_line_chunk *chunk, uint64_t vaddr,
+				      uint64_t *end)
 {
-	const struct dwarf_line_run *run = find_run(lines, vaddr);
-	const struct dwarf_line_chunk *chunk;
-	struct dwarf_line_row best;
-	struct machine machine;
+	struct machine machine = machine_at(lines, chunk->next_off);
+	struct dwarf_line_row best = chunk->row;
 	size_t rows_cnt = 1;
 
-	if (!run)
-		return -ENOENT;
-	chunk = find_chunk(lines, run, vaddr);
-	machine = machine_at(lines, chunk->next_off);
-	machine.row = best = chunk->row;
+	machine.row = best;
 	while (rows_cnt < LINES_CHUNK_ROWS && !reader_done(&machine.rd)) {
 		enum step step = machine_step(&machine);
 
-		if (step == STEP_END || machine.row.vaddr > vaddr)
+		if (step == STEP_END)
 			break;
-		if (step == STEP_ROW) {
-			best = machine.row;
-			rows_cnt++;
+		if (step != STEP_ROW)
+			continue;
+		if (machine.row.vaddr > vaddr) {
+			*end = machine.row.vaddr < *end ? machine.row.vaddr : *end;
+			break;
 		}
+		best = machine.row;
+		rows_cnt++;
 	}
-	*out = best;
+	return best;
+}
+
+int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr, struct dwarf_line_row *out,
+		     uint64_t *end)
+{
+	size_t cnt = runs_to(lines, vaddr);
+	const struct dwarf_line_run *run = cnt ? &lines->runs[cnt - 1] : NULL;
+	uint64_t next_run = cnt < lines->runs_cnt ? lines->runs[cnt].lo : UINT64_MAX;
+	const struct dwarf_line_chunk *chunk;
+
+	if (!run || vaddr >= run->hi) {
+		*end = next_run;
+		return -ENOENT;
+	}
+	chunk = find_chunk(lines, run, vaddr, end);
+	*out = find_row(lines, chunk, vaddr, end);
+	*end = next_run < *end ? next_run : *end;
 	return 0;
 }

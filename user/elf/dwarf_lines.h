@@ -63,8 +63,10 @@ void dwarf_lines_deinit(struct dwarf_lines *lines);
 /* Memory that it holds. */
 size_t dwarf_lines_bytes(const struct dwarf_lines *lines);
 
-/* The last row at or before @vaddr. 0 or -ENOENT. */
-int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr, struct dwarf_line_row *out);
+/* The last row at or before @vaddr, and in *@end (set in either case) up to where that, or that
+ * there is none, holds. 0 or -ENOENT. */
+int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr, struct dwarf_line_row *out,
+		     uint64_t *end);
 
 /* Append the path of file @file, as rows and call sites number them, to @out; relative ones are
  * made absolute by @unit's compilation directory. 0 or -ENOENT. */

@@ -204,6 +204,7 @@ struct dwarf_split *dwarf_split_find(struct dwarf_split_files *files, struct dwa
 {
 	struct dwarf_split *split;
 
+	files->is_asked |= skeleton->dwo_name != NULL;
 	if (!files->path || !skeleton->dwo_name || !skeleton->has_dwo_id)
 		return NULL;
 	split = calloc(1, sizeof(*split));

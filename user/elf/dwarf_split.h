@@ -17,6 +17,7 @@ struct dwarf_split_files {
 	struct dwarf_image package; /* PATH.dwp */
 	bool has_package;
 	bool is_package_tried;
+	bool is_asked; /* there was a unit that was split off */
 	struct dwarf_account *account; /* borrowed */
 };
 

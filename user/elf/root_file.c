@@ -12,7 +12,6 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -103,4 +102,13 @@ int root_file_open(int root_fd, const char *path)
 int root_file_open_nofollow(int root_fd, const char *path)
 {
 	return open_resolved(root_fd, path, O_NOFOLLOW);
+}
+
+int root_file_stat(int root_fd, const char *path, struct stat *out)
+{
+	_cleanup_close_ int fd = resolve(root_fd, path, 0);
+
+	if (fd < 0)
+		return fd;
+	return fstat(fd, out) ? -errno : 0;
 }

@@ -3,6 +3,8 @@
 #ifndef BPFPROF_ELF_ROOT_FILE_H
 #define BPFPROF_ELF_ROOT_FILE_H
 
+#include <sys/stat.h>
+
 /*
  * Open @path, taken from the folder @root_fd as if that were "/": absolute symbolic links and ".."
  * stay below it (openat2(2), Linux 5.6). Where that call is missing or forbidden, a path with any
@@ -15,5 +17,8 @@ int root_file_open(int root_fd, const char *path);
 /* The same, for a file whose folder anybody may write to: a symbolic link as the last part of @path
  * is not followed, but no regular file. */
 int root_file_open_nofollow(int root_fd, const char *path);
+
+/* What lies there, in the end, whatever it is: 0 and *@out, or negative errno. It is not opened. */
+int root_file_stat(int root_fd, const char *path, struct stat *out);
 
 #endif

@@ -34,59 +34,81 @@ static const char *path_in_root(const struct module *module)
 	return module->path + module->path_in_root;
 }
 
-static int find_debug_file(const struct module_symbols *syms, enum debug_want want,
-			   struct debug_file *out)
+static struct debug_query query_of(const struct module_symbols *syms)
 {
 	const struct module *module = syms->module;
-	const struct debug_query query = {
+
+	return (struct debug_query){
 		.elf = syms->elf,
 		.path = path_in_root(module),
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
 		.root_fd = module->root_fd,
 	};
+}
+
+static int find_debug_file(const struct module_symbols *syms, enum debug_want want,
+			   struct debug_file *out)
+{
+	const struct debug_query query = query_of(syms);
 	int err = debug_file_find(&query, want, out);
 
 	return err == -ENOENT ? 0 : err;
 }
 
-/* Both kinds of tables: Go's know lines and inlined calls, and a Go program may have functions of
- * C. */
-static int load_tables(struct module_symbols *syms)
-{
-	int err = find_debug_file(syms, DEBUG_WANT_SYMBOLS, &syms->symbols_file);
-
-	if (!err)
-		err = symtab_from_elf(syms->elf, &syms->symbols_file, &syms->symtab);
-	if (err)
-		return err;
-	err = go_symbols_from_elf(syms->elf, &syms->go);
-	return err == -ENOENT ? 0 : err;
-}
-
-int module_symbols_load(const struct module *module, const char *path, struct module_symbols *out)
+int module_symbols_open(const struct module *module, const char *path, struct module_symbols *out)
 {
 	struct module_symbols syms = {
 		.module = module,
 		.reason = absence_reason(module, path),
 		.dwarf_err = -ENOENT,
 	};
-	int err = 0;
 
 	if (!syms.reason) {
 		syms.elf = elf_file_open(module->fd);
-		if (syms.elf) {
-			err = load_tables(&syms);
-		} else {
+		if (!syms.elf && errno == ENOMEM)
+			return -ENOMEM;
+		if (!syms.elf)
 			syms.reason = "bad_elf";
-			err = errno == ENOMEM ? -ENOMEM : 0;
-		}
 	}
+	*out = syms;
+	return 0;
+}
+
+/* Both kinds of tables: Go's know lines and inlined calls, and a Go program may have functions of
+ * C. */
+int module_symbols_load(struct module_symbols *syms)
+{
+	int err;
+
+	if (syms->is_loaded)
+		return 0;
+	err = find_debug_file(syms, DEBUG_WANT_SYMBOLS, &syms->symbols_file);
+	if (!err)
+		err = symtab_from_elf(syms->elf, &syms->symbols_file, &syms->symtab);
 	if (err)
-		module_symbols_deinit(&syms);
-	else
-		*out = syms;
-	return err;
+		return err;
+	syms->is_loaded = true;
+	err = go_symbols_from_elf(syms->elf, &syms->go);
+	return err == -ENOENT ? 0 : err;
+}
+
+bool module_symbols_source(const struct module_symbols *syms, struct name_source *out)
+{
+	struct debug_query query;
+
+	if (syms->reason || syms->module->kind != MODULE_FILE ||
+	    !file_stamp_get(syms->module->fd, &out->file))
+		return false;
+	query = query_of(syms);
+	out->places = debug_places_hash(&query);
+	return true;
+}
+
+bool module_symbols_are_passing(const struct module_symbols *syms)
+{
+	/* Split units are in files that are looked for one by one. */
+	return syms->lacks_part || (syms->dwarf && dwarf_index_is_split(syms->dwarf));
 }
 
 void module_symbols_deinit(struct module_symbols *syms)
@@ -116,6 +138,9 @@ static int open_dwarf(struct module_symbols *syms, struct elf_file *elf, const c
 		.deadline_ns = deadline_ns,
 	};
 	int err = dwarf_index_new(elf, &opts, &syms->dwarf);
+	struct dwarf_alt_link link;
+
+	syms->lacks_part = alt_fd < 0 && !dwarf_alt_link(elf, &link);
 
 	if (err)
 		log_debug("lines of '%s': debugging information in '%s': %s", module->path, path,
@@ -149,8 +174,8 @@ static int find_dwarf(struct module_symbols *syms, uint64_t deadline_ns)
 	return open_debug_file(syms, &syms->lines_file, deadline_ns);
 }
 
-int module_symbols_chain(struct module_symbols *syms, uint64_t vaddr, uint64_t deadline_ns,
-			 struct dwarf_frame out[static DWARF_FRAMES_MAX])
+int module_symbols_walk(struct module_symbols *syms, uint64_t vaddr, uint64_t deadline_ns,
+			struct dwarf_range *range, const struct dwarf_walk_ops *ops, void *arg)
 {
 	if (!syms->is_dwarf_tried) {
 		syms->is_dwarf_tried = true;
@@ -158,5 +183,5 @@ int module_symbols_chain(struct module_symbols *syms, uint64_t vaddr, uint64_t d
 	}
 	if (syms->dwarf_err)
 		return syms->dwarf_err;
-	return dwarf_index_find(syms->dwarf, vaddr, out, DWARF_FRAMES_MAX);
+	return dwarf_index_walk(syms->dwarf, vaddr, range, ops, arg);
 }

@@ -16,35 +16,52 @@
 #include "elf/go_symbols.h"
 #include "elf/symtab.h"
 #include "proc/module.h"
+#include "symbol/name_file.h"
 
 struct module_symbols {
 	const struct module *module; /* borrowed */
 	const char *reason; /* why nothing in this module has a name; the rest is empty then */
 	struct elf_file *elf; /* owned */
+	bool is_loaded;
 	struct symtab *symtab; /* owned */
 	struct go_symbols *go; /* owned; NULL unless it has Go code */
 	struct debug_file symbols_file; /* owned: the symbols that were split off elf */
 	struct debug_file lines_file; /* owned: the lines, where they alone were */
 	struct dwarf_index *dwarf; /* owned; NULL until asked for, and when there is none */
 	bool is_dwarf_tried;
+	bool lacks_part; /* of its DWARF: the file that dwz moved it to was not found */
 	int dwarf_err; /* why there is none: negative errno */
 };
 
 /*
- * Open the tables of @module (borrowed for the life of @out; NULL: not known, its name is @path).
- * 0 and *@out (module_symbols_deinit()), also when there is nothing, for the reason that it says:
+ * Open the file of @module (borrowed for the life of @out; NULL: not known, its name is @path). 0
+ * and
+ * *@out (module_symbols_deinit()), also when there is nothing, for the reason that it says:
  * no_file, file_changed, bad_elf, jit, unknown_mapping; -ENOMEM.
  */
-int module_symbols_load(const struct module *module, const char *path, struct module_symbols *out);
+int module_symbols_open(const struct module *module, const char *path, struct module_symbols *out);
 void module_symbols_deinit(struct module_symbols *syms);
 
+/* Read symtab and go, once; only without a reason. 0 or -ENOMEM. */
+int module_symbols_load(struct module_symbols *syms);
+
 /*
- * The function at @vaddr and what is inlined there, with lines, from DWARF: innermost first, into
- * @out. Strings are borrowed until the next call. Returns how many; -ENOENT: nothing is known;
- * -ETIME: CLOCK_MONOTONIC @deadline_ns (0: none; that of the first call counts) has passed;
- * -ENOMEM.
+ * What the names depend on, besides the build-id. False when they should not be kept: the file is
+ * of no kind that is met again, or may be changed unseen.
  */
-int module_symbols_chain(struct module_symbols *syms, uint64_t vaddr, uint64_t deadline_ns,
-			 struct dwarf_frame out[static DWARF_FRAMES_MAX]);
+bool module_symbols_source(const struct module_symbols *syms, struct name_source *out);
+
+/* May other names be found another time, though the source is the same? So far, from what was read.
+ */
+bool module_symbols_are_passing(const struct module_symbols *syms);
+
+/*
+ * dwarf_index_walk() over what DWARF there is of the module; symbols have been loaded.
+ * CLOCK_MONOTONIC
+ * @deadline_ns (0: none) of the first call counts. Also -ENOENT when there is no DWARF; *@range
+ * stays as it is then.
+ */
+int module_symbols_walk(struct module_symbols *syms, uint64_t vaddr, uint64_t deadline_ns,
+			struct dwarf_range *range, const struct dwarf_walk_ops *ops, void *arg);
 
 #endif

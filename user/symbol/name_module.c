@@ -1,28 +1,145 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of code in a file. One symbol's name serves all locations in it: they come in ascending
- * order of address.
+ * Names of code in a file: those that are kept from earlier runs, and what has to be learned now, a
+ * function at a time (symbol/name_learn.h). Locations come in ascending order of address, so that
+ * what was learned for one serves the next.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "symbol/module_symbols.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "symbol/name_cache.h"
+#include "symbol/name_learn.h"
 #include "symbol/naming.h"
 
-/* The symbol that the last location of a module was in, as strings of the profile. */
-struct last_symbol {
-	uint64_t start, end; /* of its code; end 0: there was none */
-	uint32_t name, system_name;
+enum {
+	/* A module with fewer symbols and no DWARF is read faster than what would be kept of it. */
+	WORTH_KEEPING_SYMBOLS = 4096,
+};
+
+/* A table, and its functions as the profile has them. */
+struct names {
+	struct name_table table;
+	uint32_t *functions; /* owned; PROFILE_NONE: not there yet */
+	size_t functions_cnt, functions_cap;
+};
+
+/* What was read in this run. */
+struct learned {
+	struct name_builder builder;
+	struct names names;
+	bool is_begun;
 };
 
 /* The module that is being named. */
 struct module_naming {
 	struct module_symbols syms;
-	struct last_symbol last;
+	struct kept_names kept_names;
+	struct names kept;
+	struct learned lines; /* with lines, as far as there are any */
+	struct learned symbols; /* without: there was no time for more, or it is not wanted */
 	size_t go_cnt; /* locations that Go's tables have named */
-	size_t lined_cnt; /* locations with lines from DWARF */
+	size_t lined_cnt; /* locations with lines */
 	size_t cut_cnt; /* locations that there was no time for */
 };
+
+/* --- What is known --- */
+
+static void learned_end(struct learned *learned)
+{
+	if (learned->is_begun)
+		name_builder_deinit(&learned->builder);
+	free(learned->names.functions);
+	*learned = (struct learned){0};
+}
+
+static void naming_deinit(struct module_naming *naming)
+{
+	learned_end(&naming->lines);
+	learned_end(&naming->symbols);
+	free(naming->kept.functions);
+	kept_names_deinit(&naming->kept_names);
+	module_symbols_deinit(&naming->syms);
+}
+
+/* The site at @vaddr, and in *@names whose it is. False when nothing is known yet. */
+static bool find_site(struct module_naming *naming, uint64_t vaddr, struct names **names,
+		      uint32_t *site)
+{
+	struct names *all[] = {&naming->kept, &naming->lines.names, &naming->symbols.names};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		const struct name_stretch *stretch = name_table_find(&all[i]->table, vaddr);
+
+		if (stretch) {
+			*names = all[i];
+			*site = stretch->site;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Room for all functions of @names. */
+static int reserve_functions(struct names *names)
+{
+	int err;
+
+	if (names->functions_cnt >= names->table.functions_cnt)
+		return 0;
+	err = array_reserve(&names->functions, &names->functions_cap, names->table.functions_cnt,
+			    sizeof(*names->functions));
+	while (!err && names->functions_cnt < names->table.functions_cnt)
+		names->functions[names->functions_cnt++] = PROFILE_NONE;
+	return err;
+}
+
+/* Function @id of @names in the profile. */
+static uint32_t function_of(struct symbolizer *sym, struct names *names, uint32_t id)
+{
+	const struct name_function *function = &names->table.functions[id];
+	const char *name = names->table.strings + function->name;
+	struct profile_function known;
+
+	if (names->functions[id] != (uint32_t)PROFILE_NONE)
+		return names->functions[id];
+	known = naming_intern(sym, name, strlen(name), function->flags & NAME_IS_PLT ? "@plt" : "");
+	known.file = profile_string(sym->prof, names->table.strings + function->file);
+	known.start_line = function->start_line;
+	names->functions[id] = profile_function_add(sym->prof, &known);
+	return names->functions[id];
+}
+
+/* @site of @names, and what it is called from, into @item. */
+static int set_sites(struct symbolizer *sym, struct module_naming *naming, struct names *names,
+		     const struct pending *item, uint32_t site)
+{
+	struct profile_line lines[DWARF_SITES_DEEP];
+	bool has_lines = false;
+	size_t cnt = 0;
+	int err = reserve_functions(names);
+
+	if (err)
+		return err;
+	while (site != (uint32_t)NAME_NONE && cnt < DWARF_SITES_DEEP) {
+		const struct name_site *at = &names->table.sites[site];
+
+		lines[cnt++] = (struct profile_line){
+			.function = function_of(sym, names, at->function),
+			.line = at->line,
+		};
+		has_lines |= at->line || names->table.functions[at->function].start_line;
+		site = at->caller;
+	}
+	profile_set_lines(sym->prof, item->location, lines, cnt);
+	naming_count_named(sym, item);
+	naming->lined_cnt += has_lines;
+	return sym->prof->err;
+}
+
+/* --- Learning --- */
 
 /* Go's names are not mangled. */
 static bool name_by_go(struct symbolizer *sym, struct module_naming *naming,
@@ -50,117 +167,78 @@ static bool name_by_go(struct symbolizer *sym, struct module_naming *naming,
 	return true;
 }
 
-/* Make @naming->last the symbol at @vaddr. False when there is none. */
-static bool find_symbol(struct symbolizer *sym, struct module_naming *naming, uint64_t vaddr)
+static int learn(struct symbolizer *sym, struct module_naming *naming, struct learned *learned,
+		 uint64_t vaddr)
 {
-	struct last_symbol *last = &naming->last;
-	struct profile_function function;
-	struct symtab_name name;
+	enum name_depth depth = learned == &naming->lines ? NAME_LINES : NAME_SYMBOLS;
+	int err = 0;
 
-	if (vaddr >= last->start && vaddr < last->end)
-		return true;
-	if (symtab_find(naming->syms.symtab, vaddr, &name))
-		return false;
-	function = naming_intern(sym, name.str, name.len, name.is_plt ? "@plt" : "");
-	*last = (struct last_symbol){
-		.start = name.start,
-		.end = name.end,
-		.name = function.name,
-		.system_name = function.system_name,
-	};
-	return true;
-}
-
-static struct profile_line line_of(struct symbolizer *sym, struct profile_function function,
-				   const struct dwarf_frame *frame)
-{
-	function.start_line = frame->start_line;
-	function.file = profile_string(sym->prof, frame->file ? frame->file : "");
-	return (struct profile_line){
-		.function = profile_function_add(sym->prof, &function),
-		.line = frame->line,
-	};
-}
-
-static struct profile_line inlined_line(struct symbolizer *sym, const struct dwarf_frame *frame)
-{
-	return line_of(sym, naming_intern(sym, frame->name, strlen(frame->name), ""), frame);
-}
-
-/*
- * What is inlined into a function has its name from DWARF, the function itself from @symbol, where
- * there is one: it says which clone it is. False when DWARF knows nothing of the place.
- */
-static bool name_by_dwarf(struct symbolizer *sym, struct module_naming *naming,
-			  const struct pending *item, const struct last_symbol *symbol)
-{
-	struct dwarf_frame frames[DWARF_FRAMES_MAX];
-	struct profile_line lines[DWARF_FRAMES_MAX];
-	const struct dwarf_frame *outermost;
-	size_t cnt = 0;
-	int found;
-
-	if (sym->opts->no_inline)
-		return false;
-	found = module_symbols_chain(&naming->syms, item->address, sym->deadline_ns, frames);
-	if (found <= 0) {
-		naming->cut_cnt += found == -ETIME;
-		return false;
+	if (!learned->is_begun) {
+		err = name_builder_init(&learned->builder);
+		learned->is_begun = true;
 	}
-	outermost = &frames[found - 1];
-	if (!symbol && !outermost->name)
-		return false;
-	/* What has no name is left out: part of the file was not found (dwz, split units). */
-	for (const struct dwarf_frame *frame = frames; frame < outermost; frame++)
-		if (frame->name)
-			lines[cnt++] = inlined_line(sym, frame);
-	if (symbol)
-		lines[cnt++] =
-			line_of(sym, (struct profile_function){symbol->name, symbol->system_name},
-				outermost);
-	else
-		lines[cnt++] = inlined_line(sym, outermost);
-	profile_set_lines(sym->prof, item->location, lines, cnt);
-	naming_count_named(sym, item);
-	naming->lined_cnt++;
-	return true;
+	if (!err)
+		err = name_learn(&naming->syms, depth, vaddr, sym->deadline_ns, &naming->kept.table,
+				 &learned->builder);
+	learned->names.table = name_builder_table(&learned->builder);
+	return err;
 }
 
-static void name_by_symbol(struct symbolizer *sym, const struct pending *item,
-			   const struct last_symbol *symbol)
+/* Without lines, where they are not wanted or the time for them is over. */
+static int learn_site(struct symbolizer *sym, struct module_naming *naming, uint64_t vaddr)
 {
-	const struct profile_function function = {
-		.name = symbol->name,
-		.system_name = symbol->system_name,
-		.file = profile_string(sym->prof, ""),
-	};
+	int err = -ETIME;
 
-	naming_set_named(sym, item, profile_function_add(sym->prof, &function));
+	if (!sym->opts->no_inline) {
+		err = learn(sym, naming, &naming->lines, vaddr);
+		if (err == -E2BIG) {
+			/* What lies before this address is not needed any more. */
+			learned_end(&naming->lines);
+			err = learn(sym, naming, &naming->lines, vaddr);
+		}
+		naming->cut_cnt += err == -ETIME;
+	}
+	if (err != -ETIME && err != -E2BIG)
+		return err;
+	err = learn(sym, naming, &naming->symbols, vaddr);
+	if (err == -E2BIG) {
+		learned_end(&naming->symbols);
+		err = learn(sym, naming, &naming->symbols, vaddr);
+	}
+	return err;
 }
 
-static void name_location(struct symbolizer *sym, struct module_naming *naming,
-			  const struct pending *item)
+static int name_location(struct symbolizer *sym, struct module_naming *naming,
+			 const struct pending *item)
 {
-	const struct last_symbol *symbol;
+	const char *reason = naming->syms.reason;
+	struct names *names;
+	uint32_t site;
+	int err;
 
-	if (sym->prof->locations[item->location].flags & LOCATION_JIT) {
-		naming_set_unnamed(sym, item, "jit");
-		return;
+	if (sym->prof->locations[item->location].flags & LOCATION_JIT)
+		reason = "jit";
+	if (reason) {
+		naming_set_unnamed(sym, item, reason);
+		return 0;
 	}
-	if (naming->syms.reason) {
-		naming_set_unnamed(sym, item, naming->syms.reason);
-		return;
+	if (!find_site(naming, item->address, &names, &site)) {
+		err = module_symbols_load(&naming->syms);
+		if (err || name_by_go(sym, naming, item))
+			return err;
+		err = learn_site(sym, naming, item->address);
+		if (err)
+			return err;
+		if (!find_site(naming, item->address, &names, &site))
+			site = NAME_NONE;
 	}
-	if (name_by_go(sym, naming, item))
-		return;
-	symbol = find_symbol(sym, naming, item->address) ? &naming->last : NULL;
-	if (name_by_dwarf(sym, naming, item, symbol))
-		return;
-	if (symbol)
-		name_by_symbol(sym, item, symbol);
-	else
-		naming_set_unnamed(sym, item, "no_symbol");
+	if (site != (uint32_t)NAME_NONE)
+		return set_sites(sym, naming, names, item, site);
+	naming_set_unnamed(sym, item, "no_symbol");
+	return 0;
 }
+
+/* --- A module --- */
 
 /*
  * Of Go's tables each function has its part: what they do not know has no lines here. DWARF leaves
@@ -188,18 +266,34 @@ static void count_cut(struct symbolizer *sym, uint32_t mapping, size_t cnt)
 	}
 }
 
+static void keep_learned(struct symbolizer *sym, const struct module_naming *naming)
+{
+	const struct module_symbols *syms = &naming->syms;
+
+	if (!syms->is_loaded || module_symbols_are_passing(syms) ||
+	    (!syms->dwarf && symtab_range_cnt(syms->symtab) < WORTH_KEEPING_SYMBOLS))
+		return;
+	kept_names_save(&naming->kept_names, sym->cache, &naming->lines.names.table);
+}
+
 int name_module(struct symbolizer *sym, const struct module *module, const struct pending *items,
 		size_t cnt)
 {
+	_cleanup_(naming_deinit) struct module_naming naming = {0};
 	uint32_t mapping = items[0].mapping;
-	struct module_naming naming = {0};
-	int err = module_symbols_load(module, naming_path(sym, mapping), &naming.syms);
+	int err = module_symbols_open(module, naming_path(sym, mapping), &naming.syms);
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < cnt; i++)
-		name_location(sym, &naming, &items[i]);
-	module_symbols_deinit(&naming.syms);
+	/* What is kept has lines, which are not wanted then. */
+	if (!sym->opts->no_inline)
+		kept_names_load(&naming.kept_names, sym->cache, &naming.syms);
+	naming.kept.table = naming.kept_names.table;
+	for (size_t i = 0; i < cnt && !err; i++)
+		err = name_location(sym, &naming, &items[i]);
+	if (err)
+		return err;
+	keep_learned(sym, &naming);
 	if (mapping != PROFILE_NONE)
 		sym->prof->mappings[mapping].flags |= resolution(sym, &naming, cnt);
 	count_cut(sym, mapping, naming.cut_cnt);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/cache_dir.h"
 #include "proc/kallsyms.h"
 #include "proc/module.h"
 #include "profile/ledger.h"
@@ -38,6 +39,7 @@ struct symbolizer {
 	struct pending *items; /* owned */
 	size_t item_cnt;
 	struct demangler *demangler; /* owned */
+	struct cache_dir *cache; /* owned: of names; NULL: nothing is kept */
 	struct kallsyms *kallsyms; /* owned; NULL until the kernel's turn, or when unreadable */
 	struct buf name, system_name; /* scratch */
 	uint64_t deadline_ns; /* for lines; 0: none */

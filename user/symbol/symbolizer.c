@@ -14,12 +14,14 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "symbol/name_cache.h"
 #include "symbol/naming.h"
 
 static void symbolizer_deinit(struct symbolizer *sym)
 {
 	free(sym->items);
 	demangler_free(sym->demangler);
+	cache_dir_close(sym->cache);
 	kallsyms_free(sym->kallsyms);
 	buf_deinit(&sym->name);
 	buf_deinit(&sym->system_name);
@@ -171,6 +173,8 @@ int symbolizer_run(struct profile *prof, struct module *const *modules, size_t m
 	sym.demangler = demangler_new();
 	if (!sym.demangler)
 		return -ENOMEM;
+	if (opts->keeps_names)
+		sym.cache = name_cache_open(opts->cache_base);
 	if (opts->lines_budget_ns)
 		sym.deadline_ns = clock_monotonic_ns() + opts->lines_budget_ns;
 	err = name_all(&sym);
