@@ -81,6 +81,8 @@ static void test_seeds(void **state)
 		"tests/fuzz/corpus/dwarf/gccz",
 		"tests/fuzz/corpus/dwarf/clang4",
 		"tests/fuzz/corpus/dwarf/clang5",
+		/* shared() comes last in its unit: nothing says where its entry ends. */
+		"tests/fuzz/corpus/dwarf/gcc5last",
 	};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {

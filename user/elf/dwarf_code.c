@@ -107,10 +107,12 @@ static int read_func(struct scan *scan, const struct dwarf_abbrev *abbrev, uint6
 	if (abbrev->tag == DW_TAG_inlined_subroutine && scan->scopes_cnt)
 		func.parent = scan->scopes[scan->scopes_cnt - 1].func;
 	err = dwarf_spans_add(&scan->spans, unit, &where, (uint32_t)scan->code.funcs_cnt);
-	/* One without code of its own can still be what others were inlined into. */
+	/* One without code of its own can still be what others were inlined into. What is in a
+	 * function that had to be entered is not passed: read on its own it would not know its
+	 * parent. */
 	if (err || (scan->spans.cnt == before && !abbrev->has_children))
 		return err;
-	if (abbrev->has_children && scan->extent == DWARF_CODE_OUTER &&
+	if (abbrev->has_children && scan->extent == DWARF_CODE_OUTER && !scan->scopes_cnt &&
 	    pass_children(scan, end_off)) {
 		func.end = (uint32_t)(end_off - unit->off);
 		scan->code.is_partial = true;
