@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that are kept from run to run: what is found again, and what is not believed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/fs.h"
+#include "symbol/symbolizer.h"
+
+enum { CODE_AT = 0x401000, CODE_BYTES = 512 };
+
+static const char seed_path[] = "tests/fuzz/corpus/dwarf/gcc5";
+
+static struct fixture {
+	char base[32];
+	char exe[64];
+	char kept[64]; /* the folder of names */
+	const char *path; /* as the process saw it */
+	int root_fd;
+	struct symbolizer_opts opts;
+} fix;
+
+static void write_exe(const void *data, size_t len)
+{
+	int fd = open(fix.exe, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fs_write_all(fd, data, len), 0);
+	close(fd);
+}
+
+static void read_seed(struct buf *out)
+{
+	buf_init(out, BUF_NO_MAX);
+	assert_int_equal(fs_read_file(seed_path, out), 0);
+}
+
+static int setup(void **state)
+{
+	struct buf seed;
+
+	fix = (struct fixture){.path = "/usr/bin/seed", .root_fd = -1};
+	snprintf(fix.base, sizeof(fix.base), "/tmp/bpfprof-names-XXXXXX");
+	assert_non_null(mkdtemp(fix.base));
+	snprintf(fix.exe, sizeof(fix.exe), "%s/exe", fix.base);
+	snprintf(fix.kept, sizeof(fix.kept), "%s/bpfprof/names", fix.base);
+	fix.opts = (struct symbolizer_opts){.keeps_names = true, .cache_base = fix.base};
+	read_seed(&seed);
+	write_exe(seed.data, seed.len);
+	buf_deinit(&seed);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[64];
+
+	if (fix.root_fd >= 0)
+		close(fix.root_fd);
+	snprintf(command, sizeof(command), "rm -rf '%s'", fix.base);
+	return system(command) != 0;
+}
+
+static struct module *open_exe(void)
+{
+	struct module *module = calloc(1, sizeof(*module));
+
+	assert_non_null(module);
+	module->kind = MODULE_FILE;
+	module->path = strdup(fix.path);
+	module->fd = open(fix.exe, O_RDONLY | O_CLOEXEC);
+	module->root_fd = fix.root_fd < 0 ? -1 : dup(fix.root_fd);
+	module->build_id_len = 20;
+	memset(module->build_id, 0x5a, module->build_id_len);
+	return module;
+}
+
+static void add_names(const struct profile *prof, uint32_t location, struct buf *out)
+{
+	const struct profile_location *loc = &prof->locations[location];
+
+	for (uint32_t i = 0; i < loc->line_cnt; i++) {
+		const struct profile_line *line = &prof->lines[loc->first_line + i];
+		const struct profile_function *function = &prof->functions[line->function];
+
+		buf_printf(out, "%s(%s)@%s:%u/%u;", profile_str(prof, function->name),
+			   profile_str(prof, function->system_name),
+			   profile_str(prof, function->file), line->line, function->start_line);
+	}
+	buf_add_char(out, '\n');
+}
+
+/* All names in the code of the file, into @out. How many locations have got one. */
+static uint64_t name_all(struct buf *out)
+{
+	struct module *module = open_exe();
+	struct ledger_frames frames = {0};
+	struct profile prof;
+
+	buf_init(out, BUF_NO_MAX);
+	assert_int_equal(profile_init(&prof), 0);
+	profile_mapping(&prof, fix.path, "");
+	for (uint64_t i = 0; i < CODE_BYTES; i++)
+		profile_location(&prof, 0, CODE_AT + i, 0);
+	assert_int_equal(symbolizer_run(&prof, &module, 1, &fix.opts, &frames), 0);
+	for (uint32_t i = 0; i < CODE_BYTES; i++)
+		add_names(&prof, i, out);
+	profile_deinit(&prof);
+	module_free(module);
+	return frames.named;
+}
+
+/* The only file that is kept, as a path; "" when there is none. Good until the next call. */
+static const char *kept_file(void)
+{
+	static char path[PATH_MAX];
+	DIR *dir = opendir(fix.kept);
+	struct dirent *entry;
+
+	path[0] = '\0';
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			snprintf(path, sizeof(path), "%s/%s", fix.kept, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return path;
+}
+
+/* Other content, but nothing that stat shows is changed. */
+static void blank_exe(void)
+{
+	struct timespec times[2];
+	struct stat st;
+	char *blank;
+	int fd;
+
+	assert_int_equal(stat(fix.exe, &st), 0);
+	times[0] = st.st_atim;
+	times[1] = st.st_mtim;
+	fd = open(fix.exe, O_RDWR | O_CLOEXEC);
+	/* The header, and with it where sections are, stays. */
+	blank = calloc(1, (size_t)st.st_size);
+	assert_int_equal(pwrite(fd, blank, 0x1000 - 64, 64), 0x1000 - 64);
+	assert_int_equal(futimens(fd, times), 0);
+	close(fd);
+	free(blank);
+}
+
+static void test_kept(void **state)
+{
+	struct buf first, second;
+	uint64_t named_cnt = name_all(&first);
+
+	assert_true(named_cnt > 10);
+	assert_non_null(strstr(buf_cstr(&first), "twice(twice)@/src/t.c:1/1;both"));
+	assert_string_not_equal(kept_file(), "");
+	blank_exe();
+	assert_int_equal(name_all(&second), named_cnt);
+	assert_string_equal(buf_cstr(&first), buf_cstr(&second));
+	buf_deinit(&first);
+	buf_deinit(&second);
+}
+
+static void test_damaged(void **state)
+{
+	struct buf first, second;
+
+	name_all(&first);
+	assert_int_equal(truncate(kept_file(), 100), 0);
+	name_all(&second);
+	assert_string_equal(buf_cstr(&first), buf_cstr(&second));
+	buf_deinit(&first);
+	buf_deinit(&second);
+}
+
+static void test_changed_file(void **state)
+{
+	const struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	struct buf first, second;
+
+	name_all(&first);
+	blank_exe();
+	assert_int_equal(utimensat(AT_FDCWD, fix.exe, times, 0), 0);
+	name_all(&second);
+	assert_null(strstr(buf_cstr(&second), "twice("));
+	buf_deinit(&first);
+	buf_deinit(&second);
+}
+
+/* A file that anybody may change is not trusted to be the same. */
+static void test_writable_file(void **state)
+{
+	struct buf names;
+
+	assert_int_equal(chmod(fix.exe, 0666), 0);
+	name_all(&names);
+	assert_non_null(strstr(buf_cstr(&names), "twice("));
+	assert_string_equal(kept_file(), "");
+	buf_deinit(&names);
+}
+
+static void test_no_inline(void **state)
+{
+	struct buf names;
+
+	name_all(&names);
+	assert_non_null(strstr(buf_cstr(&names), "twice("));
+	buf_deinit(&names);
+	fix.opts.no_inline = true;
+	name_all(&names);
+	assert_null(strstr(buf_cstr(&names), "twice("));
+	buf_deinit(&names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_changed_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_writable_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_inline, setup, teardown),
+	};
+
+	return cmocka_run_group_tests_name("symbol/name_cache", tests, NULL, NULL);
+}
