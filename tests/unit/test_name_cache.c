@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,6 @@ static struct fixture {
 	char exe[64];
 	char kept[64]; /* the folder of names */
 	const char *path; /* as the process saw it */
-	int root_fd;
 	struct symbolizer_opts opts;
 } fix;
 
@@ -50,7 +50,7 @@ static int setup(void **state)
 {
 	struct buf seed;
 
-	fix = (struct fixture){.path = "/usr/bin/seed", .root_fd = -1};
+	fix = (struct fixture){.path = "/usr/bin/seed"};
 	snprintf(fix.base, sizeof(fix.base), "/tmp/bpfprof-names-XXXXXX");
 	assert_non_null(mkdtemp(fix.base));
 	snprintf(fix.exe, sizeof(fix.exe), "%s/exe", fix.base);
@@ -62,14 +62,14 @@ static int setup(void **state)
 	return 0;
 }
 
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+	return remove(path);
+}
+
 static int teardown(void **state)
 {
-	char command[64];
-
-	if (fix.root_fd >= 0)
-		close(fix.root_fd);
-	snprintf(command, sizeof(command), "rm -rf '%s'", fix.base);
-	return system(command) != 0;
+	return nftw(fix.base, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
 static struct module *open_exe(void)
@@ -80,7 +80,7 @@ static struct module *open_exe(void)
 	module->kind = MODULE_FILE;
 	module->path = strdup(fix.path);
 	module->fd = open(fix.exe, O_RDONLY | O_CLOEXEC);
-	module->root_fd = fix.root_fd < 0 ? -1 : dup(fix.root_fd);
+	module->root_fd = -1;
 	module->build_id_len = 20;
 	memset(module->build_id, 0x5a, module->build_id_len);
 	return module;
