@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a profile that was read to the files that were asked for. */
+#include "cli/rendering.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "cli/func_table.h"
+#include "profile/ledger.h"
+
+int rendering_name(const struct rendering *render, size_t inputs_cnt, const char *verb,
+		   struct output_set *set, struct buf *why)
+{
+	int err = 0;
+
+	if (!inputs_cnt) {
+		buf_printf(why, "no FILE to %s", verb);
+		return -EINVAL;
+	}
+	if (!render->outputs.cnt) {
+		buf_add_str(why, "no output named (-o OUT)");
+		return -EINVAL;
+	}
+	set->force = render->force;
+	for (size_t i = 0; i < render->outputs.cnt && !err; i++)
+		err = output_set_add(set, render->outputs.items[i], why);
+	return err;
+}
+
+int rendering_open(const struct rendering *render, struct output_set *set,
+		   const struct profile *prof, uint32_t *value)
+{
+	struct output_naming naming = {.window = 1};
+	int err;
+
+	*value = profile_pick_value(prof, render->value);
+	if (*value == (uint32_t)PROFILE_NONE)
+		return -EINVAL;
+	naming.utc_ns = prof->time_ns ? prof->time_ns : clock_realtime_ns();
+	err = output_set_open(set, &naming);
+	if (!err)
+		err = output_set_resolve(set, &naming, prof,
+					 render->value ? *value : (uint32_t)PROFILE_NONE);
+	return err;
+}
+
+int rendering_write(const struct rendering *render, struct output_set *set,
+		    const struct profile *prof, uint32_t value)
+{
+	_cleanup_(buf_deinit) struct buf ledger_line;
+	struct encoder_opts how = {
+		.value = value,
+		.by = render->by,
+		.annotate = render->annotate,
+		.title = render->title,
+	};
+	struct ledger ledger;
+
+	buf_init(&ledger_line, BUF_NO_MAX);
+	if (!profile_get_ledger(prof, &ledger)) {
+		ledger_format_line(&ledger, &ledger_line);
+		ledger_deinit(&ledger);
+		how.ledger_line = buf_cstr(&ledger_line);
+	}
+	return output_set_write(set, prof, &how);
+}
