@@ -13,6 +13,7 @@
 #include "base/hmap.h"
 #include "base/log.h"
 #include "elf/debug_link.h"
+#include "elf/debuginfod.h"
 #include "elf/dwarf_image.h"
 #include "elf/dwarf_index.h"
 #include "elf/elf_priv.h"
@@ -97,21 +98,18 @@ static bool has_wanted(const struct elf_file *elf, enum debug_want want)
 	return want == DEBUG_WANT_LINES ? dwarf_is_there(elf) : symtab_is_full(elf);
 }
 
-/* The file at @path below @root_fd, if it is the one. 0 and *@out, or negative errno. */
-static int try_file(const struct search *search, int root_fd, const char *path,
-		    struct debug_file *out)
+/* The file at @path, open as *@fd, if it is the one: 0 and *@out, which then owns the descriptor,
+ * or negative errno. */
+static int take_file(const struct search *search, int *fd, const char *path, bool is_in_root,
+		     struct debug_file *out)
 {
-	_cleanup_close_ int fd = root_file_open(root_fd, path);
-	struct elf_file *elf;
+	struct elf_file *elf = elf_file_open_wary(*fd);
 	char *copy;
 	int err;
 
-	if (fd < 0)
-		return fd;
-	elf = elf_file_open_wary(fd);
 	if (!elf)
 		return -errno;
-	err = check_identity(search, elf, fd);
+	err = check_identity(search, elf, *fd);
 	/* Nothing in it, as in an image whose link leads back to itself: look on. */
 	if (!err && !has_wanted(elf, search->want))
 		err = -ENOENT;
@@ -125,11 +123,27 @@ static int try_file(const struct search *search, int root_fd, const char *path,
 	*out = (struct debug_file){
 		.kind = DEBUG_FULL,
 		.elf = elf,
-		.fd = take_fd(&fd),
+		.fd = take_fd(fd),
 		.path = copy,
-		.is_in_root = root_fd == search->query->root_fd,
+		.is_in_root = is_in_root,
 	};
 	return 0;
+}
+
+/* The same for what lies at @path below @root_fd. */
+static int try_file(const struct search *search, int root_fd, const char *path,
+		    struct debug_file *out)
+{
+	_cleanup_close_ int fd = root_file_open(root_fd, path);
+
+	if (fd < 0)
+		return fd;
+	return take_file(search, &fd, path, root_fd == search->query->root_fd, out);
+}
+
+static const char *wanted_name(enum debug_want want)
+{
+	return want == DEBUG_WANT_LINES ? "lines" : "symbols";
 }
 
 static const char *verdict(int err)
@@ -152,9 +166,8 @@ static int try_place(const struct search *search, enum place place, int root_fd,
 		return path.err == -ENOMEM ? -ENOMEM : -ENOENT;
 	err = try_file(search, root_fd, buf_cstr(&path), out);
 	if (err != -ENOENT && err != -ENOTDIR)
-		log_debug("%s of '%s': '%s' %s: %s",
-			  search->want == DEBUG_WANT_LINES ? "lines" : "symbols",
-			  search->query->path, buf_cstr(&path),
+		log_debug("%s of '%s': '%s' %s: %s", wanted_name(search->want), search->query->path,
+			  buf_cstr(&path),
 			  root_fd == search->query->root_fd ? "in its root" : "on this host",
 			  verdict(err));
 	return err;
@@ -174,6 +187,26 @@ static int find_separate(const struct search *search, struct debug_file *out)
 		}
 	}
 	return -ENOENT;
+}
+
+/* What a server has sent. */
+static int find_served(const struct search *search, struct debug_file *out)
+{
+	const struct debug_query *query = search->query;
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+	int err;
+
+	if (!query->debuginfod)
+		return -ENOENT;
+	fd = debuginfod_open(query->debuginfod, DEBUGINFOD_DEBUG_FILE, query->build_id,
+			     query->build_id_len, &path);
+	if (fd < 0)
+		return fd == -ENOMEM ? -ENOMEM : -ENOENT;
+	err = take_file(search, &fd, path, false, out);
+	log_debug("%s of '%s': '%s' from debuginfod: %s", wanted_name(search->want), query->path,
+		  path, verdict(err));
+	return err && err != -ENOMEM ? -ENOENT : err;
 }
 
 static int find_mini(const struct debug_query *query, struct debug_file *out)
@@ -202,17 +235,41 @@ static int find_mini(const struct debug_query *query, struct debug_file *out)
 	return 0;
 }
 
-int debug_file_find(const struct debug_query *query, enum debug_want want, struct debug_file *out)
+static struct search search_of(const struct debug_query *query, enum debug_want want)
 {
 	struct search search = {.query = query, .want = want};
+
+	if (debug_link_read(query->elf, &search.link))
+		search.link.name[0] = '\0';
+	return search;
+}
+
+int debug_file_find(const struct debug_query *query, enum debug_want want, struct debug_file *out)
+{
+	struct search search;
 	int err;
 
 	if (has_wanted(query->elf, want))
 		return -ENOENT;
-	if (debug_link_read(query->elf, &search.link))
-		search.link.name[0] = '\0';
+	search = search_of(query, want);
 	err = find_separate(&search, out);
+	if (err == -ENOENT)
+		err = find_served(&search, out);
 	return err == -ENOENT && want == DEBUG_WANT_SYMBOLS ? find_mini(query, out) : err;
+}
+
+bool debug_file_is_missed(const struct debug_query *query)
+{
+	struct debug_file found;
+	struct search search;
+
+	if (has_wanted(query->elf, DEBUG_WANT_SYMBOLS))
+		return false;
+	search = search_of(query, DEBUG_WANT_SYMBOLS);
+	if (find_separate(&search, &found))
+		return true;
+	debug_file_deinit(&found);
+	return false;
 }
 
 void debug_file_deinit(struct debug_file *debug)

@@ -14,8 +14,9 @@
  *
  * The first that is of the same machine, has the build-id 12ab34... and a .symtab with functions is
  * taken. An image without a build-id is believed to belong to a file with the CRC-32 that its
- * .gnu_debuglink names. If there is none, .gnu_debugdata inside the image is unpacked: it comes
- * last because it leaves out what .dynsym has.
+ * .gnu_debuglink names. If there is none, a server may have sent one in the meantime
+ * (elf/debuginfod.h). At last .gnu_debugdata inside the image is unpacked: it leaves out what
+ * .dynsym has.
  *
  * Symbols there have the virtual addresses of the image that was stripped, but its program headers
  * need not: file offsets are always translated by the original's.
@@ -32,6 +33,8 @@
 #include <stdint.h>
 
 #include "elf/elf_file.h"
+
+struct debuginfod;
 
 enum debug_kind {
 	DEBUG_NONE,
@@ -56,6 +59,7 @@ struct debug_query {
 	const uint8_t *build_id;
 	size_t build_id_len; /* 0: none */
 	int root_fd; /* O_PATH: the root of its process; -1 when that is ours */
+	struct debuginfod *debuginfod; /* what servers have sent; NULL: nobody is asked */
 };
 
 enum debug_want {
@@ -70,6 +74,10 @@ enum debug_want {
  */
 int debug_file_find(const struct debug_query *query, enum debug_want want, struct debug_file *out);
 void debug_file_deinit(struct debug_file *debug);
+
+/* Are the image's symbols neither in it nor in a file on this machine? .gnu_debugdata does not
+ * count. */
+bool debug_file_is_missed(const struct debug_query *query);
 
 /*
  * A number that changes when something comes, goes or changes at the places where debug_file_find()
