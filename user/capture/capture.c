@@ -39,6 +39,7 @@ struct capture {
 	struct rows_feed rows;
 	struct books books;
 	struct targets targets;
+	struct debuginfod *debuginfod; /* borrowed; may be NULL */
 	int hotplug_fd;
 	uint64_t drain_period_ns;
 	uint64_t next_drain_ns;
@@ -152,6 +153,7 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 		return -ENOMEM;
 	cap->loader.barrier_inner_fd = cap->loader.stats_fd = -1;
 	cap->hotplug_fd = hotplug_open();
+	cap->debuginfod = opts->debuginfod;
 	cap->drain_period_ns = DRAIN_PERIOD_NS;
 	err = capture_setup(cap, opts);
 	if (err) {
@@ -195,6 +197,12 @@ static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counte
 	cap->samples += counters[0].recorded;
 }
 
+static void capture_ask_symbols(struct capture *cap)
+{
+	if (cap->debuginfod)
+		exes_ask_symbols(&cap->drain.exes, cap->debuginfod);
+}
+
 /* One drain: flip, wait, read. When shards fill fast, come back sooner. */
 static int capture_drain(struct capture *cap)
 {
@@ -213,6 +221,7 @@ static int capture_drain(struct capture *cap)
 	cap->drain.wants_flip = false;
 	if (!err)
 		err = rows_feed_ask(&cap->rows);
+	capture_ask_symbols(cap);
 	rows_feed_mark_used(&cap->rows, ++cap->drain.nr);
 	cap->next_drain_ns = clock_monotonic_ns() + cap->drain_period_ns;
 	rss = own_rss_anon_bytes();
@@ -228,6 +237,7 @@ static int capture_take_ring(struct capture *cap)
 {
 	int err = drain_ring(&cap->drain);
 
+	capture_ask_symbols(cap);
 	return err ? err : rows_feed_ask(&cap->rows);
 }
 
@@ -260,6 +270,7 @@ static int capture_settle(struct capture *cap)
 		now = clock_monotonic_ns();
 	}
 	drain_snapshots(&cap->drain, true);
+	capture_ask_symbols(cap);
 	return cap->drain.prof->err;
 }
 

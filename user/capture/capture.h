@@ -22,6 +22,7 @@
 #include "profile/profile.h"
 
 struct capture;
+struct debuginfod;
 
 /* What splits stacks (--by): bits. */
 enum capture_by {
@@ -51,6 +52,8 @@ struct capture_opts {
 	uint32_t max_depth; /* user frames kept; 0: the limit */
 	uint64_t max_kernel_bytes; /* bound for our maps; 0: default */
 	const char *btf_path; /* --btf; NULL: the kernel's own */
+	struct debuginfod *debuginfod; /* borrowed: asked for the symbols of stripped executables
+					  as they are sampled; NULL: nobody is asked */
 	bool follow_command; /* a COMMAND will be added with capture_add_command() */
 	bool load_uprobe; /* load the probe program too */
 	bool test_plain_scratch; /* tests only, see struct bp_config */

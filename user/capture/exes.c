@@ -136,6 +136,36 @@ int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t le
 	return exes_add(exes, event->id, &event->key, event->tgid != (uint32_t)getpid(), module);
 }
 
+static void ask_symbols(const struct module *module, struct debuginfod *debuginfod)
+{
+	const struct debuginfod_wish wish = {
+		.kind = DEBUGINFOD_DEBUG_FILE,
+		.build_id = module->build_id,
+		.build_id_len = module->build_id_len,
+		.path = module->path + module->path_in_root,
+		.fd = module->fd,
+		.root_fd = module->root_fd,
+	};
+	int err = debuginfod_ask(debuginfod, &wish);
+
+	if (err)
+		log_debug("debuginfod: not asked for '%s': %s", module->path, strerror(-err));
+}
+
+void exes_ask_symbols(struct exes *exes, struct debuginfod *debuginfod)
+{
+	for (size_t i = 0; i < exes->cnt; i++) {
+		struct exe_entry *exe = &exes->items[i];
+		const struct module *module = exe->module;
+
+		if (exe->is_asked || !(exe->is_sampled || exe->is_used))
+			continue;
+		exe->is_asked = true;
+		if (module->kind == MODULE_FILE && module->fd >= 0 && module->build_id_len)
+			ask_symbols(module, debuginfod);
+	}
+}
+
 uint64_t exe_vaddr(const struct exe_entry *exe, uint64_t file_off)
 {
 	uint64_t vaddr;

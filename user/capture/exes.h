@@ -12,6 +12,7 @@
 
 #include "abi.h"
 #include "base/hmap.h"
+#include "elf/debuginfod.h"
 #include "elf/segments.h"
 #include "proc/module.h"
 
@@ -28,6 +29,7 @@ struct exe_entry {
 	bool is_sampled; /* announced by a sample, not by preloading */
 	enum rows_at rows_at;
 	bool is_used; /* a frame of it was seen since this was cleared */
+	bool is_asked; /* a server is asked for its symbols, if they are missing */
 	struct module *module; /* owned */
 	struct elf_segments
 		segments; /* empty when the file could not be read: vaddr is then the file offset */
@@ -49,6 +51,10 @@ int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t le
 
 /* Entry of @id, or NULL; borrowed until the next announcement. */
 struct exe_entry *exes_find(const struct exes *exes, uint32_t id);
+
+/* Ask for the symbols of what samples have met since the last call (elf/debuginfod.h: whether they
+ * are missing is found out there). Looks at a flag of each entry. */
+void exes_ask_symbols(struct exes *exes, struct debuginfod *debuginfod);
 
 /* ELF virtual address of a frame of @exe. */
 uint64_t exe_vaddr(const struct exe_entry *exe, uint64_t file_off);

@@ -71,9 +71,13 @@ static int open_outputs(struct recording *rec)
 static int open_capture(struct recording *rec)
 {
 	struct capture_opts opts = record_capture_opts(rec->opts);
-	int err = capture_open(&opts, &rec->capture);
 	const char *event;
+	int err = record_symbols_start(rec);
 
+	if (err)
+		return err;
+	opts.debuginfod = rec->debuginfod;
+	err = capture_open(&opts, &rec->capture);
 	if (err)
 		return err;
 	event = capture_event_name(rec->capture, &rec->is_fallback);
@@ -209,6 +213,7 @@ static int end_sampling(struct recording *rec)
 		log_error("closing the books: %s", strerror(-err));
 		return err;
 	}
+	rec->is_over = true;
 	err = record_window(rec, end_ns);
 	return err ? err : record_stats(rec);
 }
@@ -313,6 +318,7 @@ static int record(struct record_opts *opts)
 	}
 	command_abandon(&rec.command);
 	capture_close(rec.capture);
+	debuginfod_stop(rec.debuginfod);
 	fs_output_abandon(&rec.stats);
 	output_set_deinit(&rec.outputs);
 	stopper_end(&rec.stopper);

@@ -28,6 +28,18 @@ void progress_update(struct progress *progress, uint64_t now_ns, uint64_t sample
 	fputs(" (Ctrl-C finishes)\033[K", stderr);
 }
 
+void progress_wait(struct progress *progress, uint64_t now_ns, size_t file_cnt, uint64_t left_ns)
+{
+	if (now_ns < progress->next_ns)
+		return;
+	progress->next_ns = now_ns + REPAINT_NS;
+	fprintf(stderr,
+		"\rbpfprof: symbols of %zu files are on their way: up to %.0f s more (Ctrl-C goes "
+		"on "
+		"without)\033[K",
+		file_cnt, (double)left_ns / NSEC_PER_SEC);
+}
+
 void progress_clear(struct progress *progress)
 {
 	if (progress->is_shown)

@@ -10,6 +10,7 @@
 #include "cli/opts.h"
 #include "cli/outputs.h"
 #include "cli/stopper.h"
+#include "elf/debuginfod.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
 
@@ -18,6 +19,7 @@ enum {
 	/* For lines and inlined calls of one window: with all else, files are written within a
 	 * second after the sampling. */
 	RECORD_LINES_BUDGET_MS = 700,
+	RECORD_SYMBOLS_WAIT_S = 10, /* for debuginfod, after the recording */
 };
 
 /* The fields that the option table fills; "not given" is 0, NULL or empty. */
@@ -93,6 +95,8 @@ struct progress {
 
 void progress_start(struct progress *progress, uint64_t now_ns);
 void progress_update(struct progress *progress, uint64_t now_ns, uint64_t samples);
+/* Beside what is waited for: so many files, so much longer. At once, and then as often. */
+void progress_wait(struct progress *progress, uint64_t now_ns, size_t file_cnt, uint64_t left_ns);
 void progress_clear(struct progress *progress); /* before anything else is printed */
 
 /* One run of `record`, from the first check to the exit status. */
@@ -103,6 +107,7 @@ struct recording {
 	struct output_naming naming; /* of the current window */
 	struct fs_output stats; /* path NULL: none */
 	struct capture *capture; /* owned */
+	struct debuginfod *debuginfod; /* owned; NULL: no server is asked for symbols */
 	struct command command; /* pid 0: none */
 	struct progress progress;
 	bool is_fallback; /* the event stands in for a missing PMU */
@@ -110,6 +115,7 @@ struct recording {
 	struct ledger totals; /* of all windows: --stats, --strict */
 	uint64_t finish_cpu_ns; /* CPU time of ours that went into names and files */
 	uint64_t rss_peak_bytes; /* anonymous memory after the files were written */
+	bool is_over; /* sampling has ended: what is written now is the last window */
 	bool has_samples;
 	bool has_failed; /* an output could not be written, a value was not there */
 };
@@ -121,6 +127,15 @@ struct recording {
  * has_failed instead.
  */
 int record_window(struct recording *rec, uint64_t end_ns);
+
+/* Servers for symbols, where $DEBUGINFOD_URLS names some and names are wanted. 0 or -ENOMEM. */
+int record_symbols_start(struct recording *rec);
+
+/*
+ * Wait for the symbols that are on their way: RECORD_SYMBOLS_WAIT_S at most, and until a signal
+ * ends it, which then does nothing else. Says what did not arrive. Nothing without servers.
+ */
+void record_symbols_wait(struct recording *rec);
 
 /* Write --stats. 0, or negative errno after log_error(). */
 int record_stats(struct recording *rec);

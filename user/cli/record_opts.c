@@ -131,8 +131,14 @@ const struct opts_spec record_spec = {
 	.name = "record",
 	.usage = "[record] [OPTIONS] [SECONDS] [-- COMMAND ARG...]",
 	.summary = "Record where CPU time goes: flame graph, pprof or folded text",
-	.details = "COMMAND runs as the user who called sudo, and its exit status is bpfprof's.\n"
-		   "The first Ctrl-C finishes and writes; a second one stops at once.",
+	.details =
+		"COMMAND runs as the user who called sudo, and its exit status is bpfprof's.\n"
+		"The first Ctrl-C finishes and writes; a second one stops at once.\n"
+		"Symbols of stripped files that are not on this machine are asked for by build-id\n"
+		"from the servers in $DEBUGINFOD_URLS (libdebuginfod1); at the end they are "
+		"waited\n"
+		"for up to 10 s, or until Ctrl-C. sudo removes that variable: sudo -E, or\n"
+		"sudo --preserve-env=DEBUGINFOD_URLS.",
 	.options = record_options,
 	.examples = record_examples,
 	.take_operand = take_operand,

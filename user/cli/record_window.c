@@ -44,6 +44,7 @@ static int symbolize(struct recording *rec, const struct window *window)
 		.no_inline = rec->opts->no_inline,
 		.keeps_names = true,
 		.lines_budget_ns = lines_budget_ns(rec->opts),
+		.debuginfod = rec->debuginfod,
 	};
 	uint64_t cpu_ns = clock_process_cpu_ns();
 	struct module *const *modules;
@@ -130,6 +131,9 @@ static int finish_files(struct recording *rec, const struct window *window, uint
 			       rec->opts->value ? value : PROFILE_NONE))
 		rec->has_failed = true;
 	err = doom_temporaries(rec);
+	/* Sampling does not wait: the windows before the last have what has come by then. */
+	if (rec->is_over)
+		record_symbols_wait(rec);
 	if (!err)
 		err = symbolize(rec, window);
 	if (!err)

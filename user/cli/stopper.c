@@ -136,6 +136,16 @@ bool stopper_is_asked(struct stopper *stopper)
 	return atomic_load(&stopper->stops) > 0;
 }
 
+unsigned int stopper_pardon(struct stopper *stopper)
+{
+	return atomic_exchange(&stopper->stops, 0);
+}
+
+void stopper_recall(struct stopper *stopper, unsigned int stops)
+{
+	atomic_fetch_add(&stopper->stops, stops);
+}
+
 bool stopper_child_ended(struct stopper *stopper)
 {
 	pid_t child = atomic_load(&stopper->child);

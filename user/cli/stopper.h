@@ -2,11 +2,12 @@
 /*
  * Ending a recording: a thread that owns SIGINT, SIGTERM, SIGHUP and SIGCHLD for the whole run.
  *
- * The first of the ending signals asks the recording to finish; the second one ends the process at
- * once, also in the middle of loading, symbolizing or writing (nothing is visible then: see
- * fs_output). It is a thread because the main one may be deep in a computation, and it uses no
- * signal handler because those need globals. A signal that somebody sent to us alone is passed on
- * to COMMAND; one from the terminal has reached it already, as it is in our process group.
+ * The first of the ending signals asks the recording to finish; the second one (the next, where the
+ * second has only cut short a wait: stopper_pardon()) ends the process at once, also in the middle
+ * of loading, symbolizing or writing (nothing is visible then: see fs_output). It is a thread
+ * because the main one may be deep in a computation, and it uses no signal handler because those
+ * need globals. A signal that somebody sent to us alone is passed on to COMMAND; one from the
+ * terminal has reached it already, as it is in our process group.
  */
 #ifndef BPFPROF_CLI_STOPPER_H
 #define BPFPROF_CLI_STOPPER_H
@@ -44,6 +45,11 @@ void stopper_set_child(struct stopper *stopper, pid_t pid);
 
 /* Has somebody asked us to finish? */
 bool stopper_is_asked(struct stopper *stopper);
+
+/* For a wait that the next ending signal is to cut short, and nothing else: forget those that came
+ * before, and remember them afterwards. */
+unsigned int stopper_pardon(struct stopper *stopper);
+void stopper_recall(struct stopper *stopper, unsigned int stops);
 
 /* Has the child ended (and not been waited for)? */
 bool stopper_child_ended(struct stopper *stopper);

@@ -44,6 +44,7 @@ static struct debug_query query_of(const struct module_symbols *syms)
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
 		.root_fd = module->root_fd,
+		.debuginfod = syms->debuginfod,
 	};
 }
 
@@ -56,10 +57,12 @@ static int find_debug_file(const struct module_symbols *syms, enum debug_want wa
 	return err == -ENOENT ? 0 : err;
 }
 
-int module_symbols_open(const struct module *module, const char *path, struct module_symbols *out)
+int module_symbols_open(const struct module *module, const char *path,
+			struct debuginfod *debuginfod, struct module_symbols *out)
 {
 	struct module_symbols syms = {
 		.module = module,
+		.debuginfod = debuginfod,
 		.reason = absence_reason(module, path),
 		.dwarf_err = -ENOENT,
 	};
@@ -101,12 +104,15 @@ bool module_symbols_source(const struct module_symbols *syms, struct name_source
 	    !file_stamp_get(syms->module->fd, &out->file))
 		return false;
 	query = query_of(syms);
-	out->places = debug_places_hash(&query);
+	out->places = hash_mix(debug_places_hash(&query), syms->debuginfod != NULL);
 	return true;
 }
 
 bool module_symbols_are_passing(const struct module_symbols *syms)
 {
+	/* A server may have what it did not send this time. */
+	if (syms->debuginfod && syms->symbols_file.kind != DEBUG_FULL && !symtab_is_full(syms->elf))
+		return true;
 	/* Split units are in files that are looked for one by one. */
 	return syms->lacks_part || (syms->dwarf && dwarf_index_is_split(syms->dwarf));
 }

@@ -281,7 +281,8 @@ int name_module(struct symbolizer *sym, const struct module *module, const struc
 {
 	_cleanup_(naming_deinit) struct module_naming naming = {0};
 	uint32_t mapping = items[0].mapping;
-	int err = module_symbols_open(module, naming_path(sym, mapping), &naming.syms);
+	int err = module_symbols_open(module, naming_path(sym, mapping), sym->opts->debuginfod,
+				      &naming.syms);
 
 	if (err)
 		return err;
