@@ -10,6 +10,8 @@ tmp=$(mktemp -d) || exit 1
 # What the programs of a test leave behind goes with the rest.
 TMPDIR=$tmp
 export BUILD TMPDIR
+# A login shell may name servers for symbols: no test asks them.
+unset DEBUGINFOD_URLS
 log=$tmp/log
 status=0
 
