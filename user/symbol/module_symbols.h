@@ -37,13 +37,10 @@ struct module_symbols {
 };
 
 /*
-/*
  * Open the file of @module (borrowed for the life of @out; NULL: not known, its name is @path);
-what
- * servers have sent (@debuginfod, borrowed likewise; NULL: nobody was asked) is used as well. 0 and
- * *@out (module_symbols_deinit()), also when there is nothing, for the reason that it says:
-no_file,
- * file_changed, bad_elf, jit, unknown_mapping; -ENOMEM.
+ * what servers have sent (@debuginfod, borrowed likewise; NULL: nobody was asked) is used as well.
+ * 0 and *@out (module_symbols_deinit()), also when there is nothing, for the reason that it says:
+ * no_file, file_changed, bad_elf, jit, unknown_mapping; -ENOMEM.
  */
 int module_symbols_open(const struct module *module, const char *path,
 			struct debuginfod *debuginfod, struct module_symbols *out);
@@ -58,15 +55,14 @@ int module_symbols_load(struct module_symbols *syms);
  */
 bool module_symbols_source(const struct module_symbols *syms, struct name_source *out);
 
-/* May other names be found another time, though the source is the same? So far, from what was read.
- */
+/* May other names be found another time, though the source is the same? Judged by what was read so
+ * far. */
 bool module_symbols_are_passing(const struct module_symbols *syms);
 
 /*
- * dwarf_index_walk() over what DWARF there is of the module; symbols have been loaded.
- * CLOCK_MONOTONIC
- * @deadline_ns (0: none) of the first call counts. Also -ENOENT when there is no DWARF; *@range
- * stays as it is then.
+ * dwarf_index_walk() over what DWARF there is of the module, whose symbols have been loaded. The
+ * first call's @deadline_ns (CLOCK_MONOTONIC; 0: none) counts. Also -ENOENT when there is no DWARF;
+ * *@range stays as it is then.
  */
 int module_symbols_walk(struct module_symbols *syms, uint64_t vaddr, uint64_t deadline_ns,
 			struct dwarf_range *range, const struct dwarf_walk_ops *ops, void *arg);
