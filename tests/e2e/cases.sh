@@ -60,6 +60,12 @@ library_of()
 	ldd "$2" 2>/dev/null | awk -v name="$1" 'index($1, name) { print $3; exit }'
 }
 
+# forget_names: what is kept of names from earlier runs (root's cache).
+forget_names()
+{
+	rm -rf /var/cache/bpfprof/names
+}
+
 # build_driver NAME ARG...: the test's own program into $tmp/NAME, as a case; without it the test ends. ARGs are
 # sources, and the options that only they need.
 build_driver()

@@ -30,12 +30,13 @@ strip_off()
 		strip --strip-all "$TMPDIR/bin/$1"
 }
 
-# serve MODE: from now on, with nothing in the client's cache and in the list of requests.
+# serve MODE: from now on, with nothing in the client's cache, in ours, and in the list of requests.
 serve()
 {
 	echo "$1" >"$server/mode"
 	: >"$server/requests"
 	rm -rf "$TMPDIR/cache"
+	forget_names
 }
 
 # asked [BUILD-ID]: how often the server was asked for that (default: the program's) debug file.
