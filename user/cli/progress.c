@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The progress line of a recording. */
+/* One line, rewritten in place. */
+#include "cli/progress.h"
+
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/record.h"
 
 enum { REPAINT_NS = 500 * 1000 * 1000 };
 
@@ -33,11 +34,11 @@ void progress_wait(struct progress *progress, uint64_t now_ns, size_t file_cnt, 
 	if (now_ns < progress->next_ns)
 		return;
 	progress->next_ns = now_ns + REPAINT_NS;
-	fprintf(stderr,
-		"\rbpfprof: symbols of %zu files are on their way: up to %.0f s more (Ctrl-C goes "
-		"on "
-		"without)\033[K",
-		file_cnt, (double)left_ns / NSEC_PER_SEC);
+	fprintf(stderr, "\rbpfprof: symbols of %zu files are on their way", file_cnt);
+	if (left_ns)
+		fprintf(stderr, ": up to %.0f s more (Ctrl-C goes on without)",
+			(double)left_ns / NSEC_PER_SEC);
+	fputs("\033[K", stderr);
 }
 
 void progress_clear(struct progress *progress)

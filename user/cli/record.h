@@ -7,8 +7,10 @@
 #include "capture/capture.h"
 #include "capture/command.h"
 #include "cli/cli.h"
+#include "cli/debug_dirs.h"
 #include "cli/opts.h"
 #include "cli/outputs.h"
+#include "cli/progress.h"
 #include "cli/stopper.h"
 #include "elf/debuginfod.h"
 #include "profile/ledger.h"
@@ -42,6 +44,7 @@ struct record_opts {
 	uint64_t max_depth, max_memory_bytes;
 	bool no_inline, no_symbols;
 	const char *btf;
+	struct opts_list debug_dir_args;
 
 	struct opts_list outputs;
 	bool folded, annotate, force, open, strict;
@@ -50,6 +53,7 @@ struct record_opts {
 	struct opts_args args;
 	struct opts_list cgroup_paths; /* -G and --container as folders of the cgroup file system;
 					  strings owned */
+	struct debug_dirs debug_dirs;
 };
 
 /*
@@ -82,22 +86,6 @@ void record_subtitle(const struct profile *prof, const struct ledger *ledger, co
 
 /* "cpu-clock at 99 Hz", "cache-misses, one sample every 10000". */
 void record_rate(const struct record_opts *opts, const char *event, struct buf *out);
-
-/*
- * The line "3.0 s, 291 samples" that is rewritten in place while a recording runs; only where
- * stderr is a terminal and -q was not given.
- */
-struct progress {
-	bool is_shown;
-	uint64_t start_ns;
-	uint64_t next_ns; /* CLOCK_MONOTONIC of the next repaint; UINT64_MAX: never */
-};
-
-void progress_start(struct progress *progress, uint64_t now_ns);
-void progress_update(struct progress *progress, uint64_t now_ns, uint64_t samples);
-/* Beside what is waited for: so many files, so much longer. At once, and then as often. */
-void progress_wait(struct progress *progress, uint64_t now_ns, size_t file_cnt, uint64_t left_ns);
-void progress_clear(struct progress *progress); /* before anything else is printed */
 
 /* One run of `record`, from the first check to the exit status. */
 struct recording {

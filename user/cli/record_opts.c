@@ -71,6 +71,8 @@ static const struct opt record_options[] = {
 		 "sooner"},
 	{OPT_FLAG, 0, "no-symbols", AT(no_symbols, bool), .flags = OPT_NEGATABLE,
 	 .help = "addresses instead of names"},
+	{OPT_LIST, 0, "debug-dir", "DIR", AT(debug_dir_args, struct opts_list),
+	 .flags = OPT_IS_FILE, .help = DEBUG_DIR_HELP},
 	{OPT_FLAG, 'g', NULL, AT(stacks, bool), .help = "accepted: stacks are always recorded"},
 	{OPT_STRING, 0, "call-graph", "auto|fp|dwarf|lbr", AT(call_graph, const char *),
 	 .help = "accepted: whole stacks need no mode"},
@@ -270,6 +272,10 @@ bool record_opts_parse(struct record_opts *opts, int argc, char **argv, int *sta
 		*status_out = CLI_USAGE;
 		return false;
 	}
+	if (debug_dirs_init(&opts->debug_dirs, &opts->debug_dir_args)) {
+		*status_out = CLI_USAGE;
+		return false;
+	}
 	if (opts->call_graph && strcmp(opts->call_graph, "auto") && strcmp(opts->call_graph, "fp"))
 		log_info("--call-graph %s is not needed: stacks are whole without it",
 			 opts->call_graph);
@@ -281,6 +287,7 @@ void record_opts_deinit(struct record_opts *opts)
 	for (size_t i = 0; i < opts->cgroup_paths.cnt; i++)
 		free((char *)opts->cgroup_paths.items[i]);
 	free(opts->cgroup_paths.items);
+	debug_dirs_deinit(&opts->debug_dirs);
 	opts_deinit(&record_spec, opts, &opts->args);
 }
 

@@ -44,7 +44,8 @@ static int symbolize(struct recording *rec, const struct window *window)
 		.no_inline = rec->opts->no_inline,
 		.keeps_names = true,
 		.lines_budget_ns = lines_budget_ns(rec->opts),
-		.debuginfod = rec->debuginfod,
+		.sources = {.debuginfod = rec->debuginfod,
+			    .debug_dirs = rec->opts->debug_dirs.items},
 	};
 	uint64_t cpu_ns = clock_process_cpu_ns();
 	struct module *const *modules;

@@ -32,41 +32,111 @@ enum place {
 	PLACE_BESIDE,
 	PLACE_SUBFOLDER,
 	PLACE_DEBUG_ROOT,
-	PLACE_CNT,
+	PLACE_LINK, /* in the folder itself, by the name in .gnu_debuglink */
+	PLACE_NAME, /* likewise by the image's own */
+};
+
+/* Where to look in /usr/lib/debug and beside the image, and in a folder that the user has named. */
+static const enum place usual_places[] = {PLACE_BUILD_ID, PLACE_BESIDE, PLACE_SUBFOLDER,
+					  PLACE_DEBUG_ROOT};
+static const enum place dir_places[] = {PLACE_BUILD_ID, PLACE_DEBUG_ROOT, PLACE_LINK, PLACE_NAME};
+
+enum {
+	USUAL_PLACES_CNT = sizeof(usual_places) / sizeof(*usual_places),
+	DIR_PLACES_CNT = sizeof(dir_places) / sizeof(*dir_places),
 };
 
 struct search {
 	const struct debug_query *query;
 	enum debug_want want;
 	struct debug_link link; /* name "": none */
+	int host_fd; /* owned: our own root */
+	size_t dirs_cnt;
 };
 
-static void build_id_path(const uint8_t *build_id, size_t len, struct buf *out)
+/* One place to look at. */
+struct spot {
+	enum place place;
+	const char *folder; /* that is searched; borrowed */
+	int root_fd; /* that paths count from; borrowed, may be -1 */
+};
+
+static void search_end(const struct search *search)
+{
+	close(search->host_fd);
+}
+
+static struct search search_begin(const struct debug_query *query, enum debug_want want)
+{
+	struct search search = {
+		.query = query,
+		.want = want,
+		.host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC),
+	};
+
+	while (query->debug_dirs && query->debug_dirs[search.dirs_cnt])
+		search.dirs_cnt++;
+	if (debug_link_read(query->elf, &search.link))
+		search.link.name[0] = '\0';
+	return search;
+}
+
+/* Spot @nr, in the order in which they are looked at; false behind the last. */
+static bool search_spot(const struct search *search, size_t nr, struct spot *out)
+{
+	size_t in_dirs = search->dirs_cnt * DIR_PLACES_CNT;
+
+	if (nr < in_dirs) {
+		*out = (struct spot){
+			.place = dir_places[nr % DIR_PLACES_CNT],
+			.folder = search->query->debug_dirs[nr / DIR_PLACES_CNT],
+			.root_fd = search->host_fd,
+		};
+		return true;
+	}
+	nr -= in_dirs;
+	if (nr >= 2UL * USUAL_PLACES_CNT)
+		return false;
+	*out = (struct spot){
+		.place = usual_places[nr / 2],
+		.folder = debug_root,
+		.root_fd = nr % 2 ? search->host_fd : search->query->root_fd,
+	};
+	return true;
+}
+
+static void build_id_path(const char *folder, const uint8_t *build_id, size_t len, struct buf *out)
 {
 	char hex[2 * BUILD_ID_MAX_BYTES + 1];
 
 	hex_format(build_id, len < BUILD_ID_MAX_BYTES ? len : BUILD_ID_MAX_BYTES, hex);
-	buf_printf(out, "%s/.build-id/%.2s/%s.debug", debug_root, hex, hex + 2);
+	buf_printf(out, "%s/.build-id/%.2s/%s.debug", folder, hex, hex + 2);
 }
 
-/* The path of one place into @out. False when the image does not name it. */
-static bool place_path(const struct search *search, enum place place, struct buf *out)
+/* The path of @spot into @out. False when the image does not name it. */
+static bool spot_path(const struct search *search, const struct spot *spot, struct buf *out)
 {
 	const struct debug_query *query = search->query;
 	const char *slash = query->path[0] == '/' ? strrchr(query->path, '/') : NULL;
 	int folder_len = slash ? (int)(slash - query->path) : 0;
 
 	buf_reset(out);
-	if (place == PLACE_BUILD_ID) {
+	if (spot->place == PLACE_BUILD_ID) {
 		if (query->build_id_len < 2)
 			return false;
-		build_id_path(query->build_id, query->build_id_len, out);
+		build_id_path(spot->folder, query->build_id, query->build_id_len, out);
 		return !out->err;
 	}
-	if (!search->link.name[0] || !slash)
+	if (!slash || (!search->link.name[0] && spot->place != PLACE_NAME))
 		return false;
-	buf_printf(out, "%s%.*s%s/%s", place == PLACE_DEBUG_ROOT ? debug_root : "", folder_len,
-		   query->path, place == PLACE_SUBFOLDER ? "/.debug" : "", search->link.name);
+	if (spot->place == PLACE_NAME)
+		buf_printf(out, "%s%s", spot->folder, slash);
+	else if (spot->place == PLACE_LINK)
+		buf_printf(out, "%s/%s", spot->folder, search->link.name);
+	else
+		buf_printf(out, "%s%.*s%s/%s", spot->place == PLACE_DEBUG_ROOT ? spot->folder : "",
+			   folder_len, query->path, spot->place == PLACE_SUBFOLDER ? "/.debug" : "",
+			   search->link.name);
 	return !out->err;
 }
 
@@ -153,38 +223,34 @@ static const char *verdict(int err)
 	return err == -ESTALE ? "belongs to another image" : strerror(-err);
 }
 
-static int try_place(const struct search *search, enum place place, int root_fd,
-		     struct debug_file *out)
+static int try_spot(const struct search *search, const struct spot *spot, struct debug_file *out)
 {
 	_cleanup_(buf_deinit) struct buf path = {0};
 	int err;
 
-	if (root_fd < 0)
+	if (spot->root_fd < 0)
 		return -ENOENT;
 	buf_init(&path, PATH_MAX);
-	if (!place_path(search, place, &path))
+	if (!spot_path(search, spot, &path))
 		return path.err == -ENOMEM ? -ENOMEM : -ENOENT;
-	err = try_file(search, root_fd, buf_cstr(&path), out);
+	err = try_file(search, spot->root_fd, buf_cstr(&path), out);
 	if (err != -ENOENT && err != -ENOTDIR)
 		log_debug("%s of '%s': '%s' %s: %s", wanted_name(search->want), search->query->path,
 			  buf_cstr(&path),
-			  root_fd == search->query->root_fd ? "in its root" : "on this host",
+			  spot->root_fd == search->host_fd ? "on this host" : "in its root",
 			  verdict(err));
 	return err;
 }
 
 static int find_separate(const struct search *search, struct debug_file *out)
 {
-	_cleanup_close_ int host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const int roots[] = {search->query->root_fd, host_fd};
+	struct spot spot;
 
-	for (int place = 0; place < PLACE_CNT; place++) {
-		for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
-			int err = try_place(search, place, roots[i], out);
+	for (size_t nr = 0; search_spot(search, nr, &spot); nr++) {
+		int err = try_spot(search, &spot, out);
 
-			if (!err || err == -ENOMEM)
-				return err;
-		}
+		if (!err || err == -ENOMEM)
+			return err;
 	}
 	return -ENOENT;
 }
@@ -235,15 +301,6 @@ static int find_mini(const struct debug_query *query, struct debug_file *out)
 	return 0;
 }
 
-static struct search search_of(const struct debug_query *query, enum debug_want want)
-{
-	struct search search = {.query = query, .want = want};
-
-	if (debug_link_read(query->elf, &search.link))
-		search.link.name[0] = '\0';
-	return search;
-}
-
 int debug_file_find(const struct debug_query *query, enum debug_want want, struct debug_file *out)
 {
 	struct search search;
@@ -251,8 +308,9 @@ int debug_file_find(const struct debug_query *query, enum debug_want want, struc
 
 	if (has_wanted(query->elf, want))
 		return -ENOENT;
-	search = search_of(query, want);
+	search = search_begin(query, want);
 	err = find_separate(&search, out);
+	search_end(&search);
 	if (err == -ENOENT)
 		err = find_served(&search, out);
 	return err == -ENOENT && want == DEBUG_WANT_SYMBOLS ? find_mini(query, out) : err;
@@ -262,11 +320,14 @@ bool debug_file_is_missed(const struct debug_query *query)
 {
 	struct debug_file found;
 	struct search search;
+	int err;
 
 	if (has_wanted(query->elf, DEBUG_WANT_SYMBOLS))
 		return false;
-	search = search_of(query, DEBUG_WANT_SYMBOLS);
-	if (find_separate(&search, &found))
+	search = search_begin(query, DEBUG_WANT_SYMBOLS);
+	err = find_separate(&search, &found);
+	search_end(&search);
+	if (err)
 		return true;
 	debug_file_deinit(&found);
 	return false;
@@ -293,27 +354,22 @@ static uint64_t hash_stat(uint64_t hash, const struct stat *st)
 
 uint64_t debug_places_hash(const struct debug_query *query)
 {
-	_cleanup_close_ int host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	struct search search = {.query = query};
-	const int roots[] = {query->root_fd, host_fd};
+	struct search search = search_begin(query, DEBUG_WANT_SYMBOLS);
 	_cleanup_(buf_deinit) struct buf path;
 	uint64_t hash = 0;
+	struct spot spot;
 	struct stat st;
 
 	buf_init(&path, PATH_MAX);
-	if (debug_link_read(query->elf, &search.link))
-		search.link.name[0] = '\0';
-	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
-		if (roots[i] < 0 || fstat(roots[i], &st))
-			continue;
+	if (query->root_fd >= 0 && !fstat(query->root_fd, &st))
 		hash = hash_mix(hash_mix(hash, st.st_dev), st.st_ino);
-		for (int place = 0; place < PLACE_CNT; place++) {
-			hash = hash_mix(hash, (uint64_t)place);
-			if (place_path(&search, place, &path) &&
-			    !root_file_stat(roots[i], buf_cstr(&path), &st))
-				hash = hash_stat(hash, &st);
-		}
+	for (size_t nr = 0; search_spot(&search, nr, &spot); nr++) {
+		hash = hash_mix(hash, nr);
+		if (spot.root_fd >= 0 && spot_path(&search, &spot, &path) &&
+		    !root_file_stat(spot.root_fd, buf_cstr(&path), &st))
+			hash = hash_stat(hash, &st);
 	}
+	search_end(&search);
 	return hash;
 }
 
@@ -326,13 +382,38 @@ static int try_alt(const struct dwarf_alt_link *link, int root_fd, const char *p
 	return fd >= 0 && dwarf_alt_is(link, fd) ? take_fd(&fd) : -ENOENT;
 }
 
-int debug_alt_open(const struct elf_file *elf, const char *path, int root_fd)
+/* Names that @link may have on this host, in the folders that the user has named. */
+static int try_alt_dirs(const struct dwarf_alt_link *link, const char *const *dirs, int host_fd)
+{
+	const char *slash = strrchr(link->name, '/');
+
+	for (; dirs && *dirs; dirs++) {
+		_cleanup_(buf_deinit) struct buf by_name = {0}, by_id = {0};
+		int fd = -ENOENT;
+
+		buf_init(&by_name, PATH_MAX);
+		buf_init(&by_id, PATH_MAX);
+		build_id_path(*dirs, link->build_id, link->build_id_len, &by_id);
+		buf_printf(&by_name, "%s/.dwz/%s", *dirs, slash ? slash + 1 : link->name);
+		if (!by_id.err)
+			fd = try_alt(link, host_fd, buf_cstr(&by_id));
+		if (fd < 0 && !by_name.err)
+			fd = try_alt(link, host_fd, buf_cstr(&by_name));
+		if (fd >= 0)
+			return fd;
+	}
+	return -ENOENT;
+}
+
+int debug_alt_open(const struct debug_query *query, const struct elf_file *elf, const char *path,
+		   int root_fd)
 {
 	_cleanup_close_ int host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_(buf_deinit) struct buf by_name = {0}, by_id = {0};
 	const int roots[] = {root_fd, host_fd};
 	const char *slash = strrchr(path, '/');
 	struct dwarf_alt_link link;
+	int fd;
 
 	if (dwarf_alt_link(elf, &link))
 		return -ENOENT;
@@ -341,14 +422,13 @@ int debug_alt_open(const struct elf_file *elf, const char *path, int root_fd)
 	if (link.name[0] != '/' && slash)
 		buf_add(&by_name, path, (size_t)(slash + 1 - path));
 	buf_add_str(&by_name, link.name);
-	build_id_path(link.build_id, link.build_id_len, &by_id);
-	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots); i++) {
-		int fd = by_name.err ? -ENOENT : try_alt(&link, roots[i], buf_cstr(&by_name));
-
+	build_id_path(debug_root, link.build_id, link.build_id_len, &by_id);
+	fd = try_alt_dirs(&link, query->debug_dirs, host_fd);
+	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots) && fd < 0; i++) {
+		if (!by_name.err)
+			fd = try_alt(&link, roots[i], buf_cstr(&by_name));
 		if (fd < 0 && !by_id.err)
 			fd = try_alt(&link, roots[i], buf_cstr(&by_id));
-		if (fd >= 0)
-			return fd;
 	}
-	return -ENOENT;
+	return fd < 0 ? -ENOENT : fd;
 }

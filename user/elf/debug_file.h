@@ -12,6 +12,13 @@
  *	/usr/bin/.debug/tool.debug
  *	/usr/lib/debug/usr/bin/tool.debug
  *
+ * Before them, in each folder DIR that the user names (--debug-dir), below our own root:
+ *
+ *	DIR/.build-id/12/ab34....debug
+ *	DIR/usr/bin/tool.debug
+ *	DIR/tool.debug
+ *	DIR/tool
+ *
  * The first that is of the same machine, has the build-id 12ab34... and a .symtab with functions is
  * taken. An image without a build-id is believed to belong to a file with the CRC-32 that its
  * .gnu_debuglink names. If there is none, a server may have sent one in the meantime
@@ -60,6 +67,8 @@ struct debug_query {
 	size_t build_id_len; /* 0: none */
 	int root_fd; /* O_PATH: the root of its process; -1 when that is ours */
 	struct debuginfod *debuginfod; /* what servers have sent; NULL: nobody is asked */
+	/* --debug-dir: absolute paths on this host, NULL-terminated; NULL: none. */
+	const char *const *debug_dirs;
 };
 
 enum debug_want {
@@ -87,9 +96,11 @@ uint64_t debug_places_hash(const struct debug_query *query);
 
 /*
  * Open the file that the .gnu_debugaltlink of @elf names: relative to the folder of @path (of @elf
- * as its root shows it; borrowed), or by its build-id, which it must have. Looked for below
- * @root_fd (-1: none), then below our own root. The descriptor (owned), or -ENOENT.
+ * as its root shows it; borrowed), or by its build-id, which it must have. Looked for in
+ * query->debug_dirs, below @root_fd (-1: none), then below our own root. The descriptor (owned), or
+ * -ENOENT.
  */
-int debug_alt_open(const struct elf_file *elf, const char *path, int root_fd);
+int debug_alt_open(const struct debug_query *query, const struct elf_file *elf, const char *path,
+		   int root_fd);
 
 #endif

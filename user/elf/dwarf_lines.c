@@ -306,11 +306,9 @@ static size_t runs_to(const struct dwarf_lines *lines, uint64_t vaddr)
 	return lo;
 }
 
-/* The last chunk of @run that begins at or before @vaddr, which is in the run; *@end: where the
- * next begins. */
+/* The last chunk of @run that begins at or before @vaddr, which is in the run. */
 static const struct dwarf_line_chunk *find_chunk(const struct dwarf_lines *lines,
-						 const struct dwarf_line_run *run, uint64_t vaddr,
-						 uint64_t *end)
+						 const struct dwarf_line_run *run, uint64_t vaddr)
 {
 	const struct dwarf_line_chunk *chunks = &lines->chunks[run->chunks_at];
 	size_t lo = 1, hi = run->chunks_cnt;
@@ -323,52 +321,55 @@ static const struct dwarf_line_chunk *find_chunk(const struct dwarf_lines *lines
 		else
 			hi = mid;
 	}
-	*end = lo < run->chunks_cnt ? chunks[lo].row.vaddr : run->hi;
 	return &chunks[lo - 1];
 }
 
-/* The last row of @chunk at or before @vaddr; *@end: where the next begins, if that is in the
- * chunk. */
-static struct dwarf_line_row find_row(const struct dwarf_lines *lines,
-				      const struct dwarf_line_chunk *chunk, uint64_t vaddr,
-				      uint64_t *end)
+/* Read the row behind cursor->next, which becomes cursor->row. */
+static void cursor_advance(const struct dwarf_lines *lines, struct dwarf_line_cursor *cursor)
 {
-	struct machine machine = machine_at(lines, chunk->next_off);
-	struct dwarf_line_row best = chunk->row;
-	size_t rows_cnt = 1;
+	struct machine machine = {.lines = lines, .rd = cursor->rd, .row = cursor->next};
+	enum step step = STEP_NONE;
 
-	machine.row = best;
-	while (rows_cnt < LINES_CHUNK_ROWS && !reader_done(&machine.rd)) {
-		enum step step = machine_step(&machine);
-
-		if (step == STEP_END)
-			break;
-		if (step != STEP_ROW)
-			continue;
-		if (machine.row.vaddr > vaddr) {
-			*end = machine.row.vaddr < *end ? machine.row.vaddr : *end;
-			break;
-		}
-		best = machine.row;
-		rows_cnt++;
-	}
-	return best;
+	cursor->row = cursor->next;
+	while (step == STEP_NONE && !reader_done(&machine.rd))
+		step = machine_step(&machine);
+	cursor->rd = machine.rd;
+	cursor->next = machine.row;
+	if (step != STEP_ROW)
+		cursor->next.vaddr = UINT64_MAX;
 }
 
-int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr, struct dwarf_line_row *out,
+/* Bring @cursor to the last row of @run at or before @vaddr, which is in the run. */
+static void cursor_seek(const struct dwarf_lines *lines, const struct dwarf_line_run *run,
+			uint64_t vaddr, struct dwarf_line_cursor *cursor)
+{
+	const struct dwarf_line_chunk *chunk = find_chunk(lines, run, vaddr);
+
+	if (cursor->run != run || vaddr < cursor->row.vaddr ||
+	    chunk->row.vaddr > cursor->row.vaddr) {
+		cursor->run = run;
+		cursor->rd = machine_at(lines, chunk->next_off).rd;
+		cursor->next = chunk->row;
+		cursor_advance(lines, cursor);
+	}
+	while (cursor->next.vaddr <= vaddr)
+		cursor_advance(lines, cursor);
+}
+
+int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr,
+		     struct dwarf_line_cursor *cursor, const struct dwarf_line_row **row,
 		     uint64_t *end)
 {
 	size_t cnt = runs_to(lines, vaddr);
 	const struct dwarf_line_run *run = cnt ? &lines->runs[cnt - 1] : NULL;
 	uint64_t next_run = cnt < lines->runs_cnt ? lines->runs[cnt].lo : UINT64_MAX;
-	const struct dwarf_line_chunk *chunk;
 
-	if (!run || vaddr >= run->hi) {
-		*end = next_run;
+	*end = next_run;
+	if (!run || vaddr >= run->hi)
 		return -ENOENT;
-	}
-	chunk = find_chunk(lines, run, vaddr, end);
-	*out = find_row(lines, chunk, vaddr, end);
-	*end = next_run < *end ? next_run : *end;
+	cursor_seek(lines, run, vaddr, cursor);
+	*row = &cursor->row;
+	*end = run->hi < *end ? run->hi : *end;
+	*end = cursor->next.vaddr < *end ? cursor->next.vaddr : *end;
 	return 0;
 }

@@ -63,9 +63,21 @@ void dwarf_lines_deinit(struct dwarf_lines *lines);
 /* Memory that it holds. */
 size_t dwarf_lines_bytes(const struct dwarf_lines *lines);
 
-/* The last row at or before @vaddr, and in *@end (set in either case) up to where that, or that
- * there is none, holds. 0 or -ENOENT. */
-int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr, struct dwarf_line_row *out,
+/* Where a search has ended, so that one for a higher address goes on from there. All zero: nowhere.
+ */
+struct dwarf_line_cursor {
+	const struct dwarf_line_run *run;
+	struct reader rd; /* behind next */
+	struct dwarf_line_row row; /* the row that was found */
+	struct dwarf_line_row next; /* and the one behind it; vaddr UINT64_MAX: none */
+};
+
+/*
+ * The last row at or before @vaddr, and in *@end (set in either case) up to where that, or that
+ * there is none, holds. 0 or -ENOENT. The row is borrowed from @cursor, which is of these @lines.
+ */
+int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr,
+		     struct dwarf_line_cursor *cursor, const struct dwarf_line_row **row,
 		     uint64_t *end);
 
 /* Append the path of file @file, as rows and call sites number them, to @out; relative ones are

@@ -23,6 +23,9 @@
  * file. */
 enum { STRETCH_FUEL_BYTES = 16 };
 
+/* A function's rows come from few files. */
+enum { PATHS_REMEMBERED = 16 };
+
 _Static_assert(DWARF_SITES_DEEP == DWARF_NESTING_MAX + 1, "a function and all that is in it");
 
 /* A function of the walk. */
@@ -40,6 +43,10 @@ struct walk {
 	struct met *met; /* owned */
 	size_t met_cnt, met_cap;
 	struct hmap by_func;
+	struct dwarf_line_cursor cursor;
+	struct {
+		uint32_t file, path; /* path STRTAB_NONE: not known yet */
+	} paths[PATHS_REMEMBERED];
 	int err; /* -ENOMEM */
 };
 
@@ -76,10 +83,22 @@ static struct met *walk_meet(struct walk *walk, const struct dwarf_code *code, u
 	return &walk->met[walk->met_cnt++];
 }
 
+/* The path of @file of the unit's lines, as an id of the index. */
+static uint32_t walk_path(struct walk *walk, uint32_t file)
+{
+	uint32_t slot = file % PATHS_REMEMBERED;
+
+	if (walk->paths[slot].path == (uint32_t)STRTAB_NONE || walk->paths[slot].file != file) {
+		walk->paths[slot].file = file;
+		walk->paths[slot].path = dwarf_index_path(walk->index, walk->cu, file);
+	}
+	return walk->paths[slot].path;
+}
+
 static uint32_t walk_site(struct walk *walk, const struct dwarf_entry *entry,
 			  const struct dwarf_line_row *row, uint32_t caller)
 {
-	uint32_t path = dwarf_index_path(walk->index, walk->cu, row->file);
+	uint32_t path = walk_path(walk, row->file);
 	const struct dwarf_site site = {
 		.name = entry->name,
 		.file = path == STRTAB_EMPTY ? NULL : strtab_get(&walk->index->paths, path),
@@ -159,21 +178,22 @@ static uint32_t site_at(struct walk *walk, const struct dwarf_place *place,
  * -ENOENT when nothing is known of it. */
 static int walk_stretch(struct walk *walk, uint64_t vaddr, uint64_t *end)
 {
-	struct dwarf_line_row row = {0};
+	static const struct dwarf_line_row no_row;
+	const struct dwarf_line_row *row = &no_row;
 	struct dwarf_place place;
 	uint64_t row_end;
 	uint32_t site;
 	bool has_row;
 
 	dwarf_cu_find_place(walk->cu, vaddr, &place);
-	has_row = !dwarf_lines_find(&walk->cu->lines, vaddr, &row, &row_end);
+	has_row = !dwarf_lines_find(&walk->cu->lines, vaddr, &walk->cursor, &row, &row_end);
 	*end = place.hi < *end ? place.hi : *end;
 	*end = row_end < *end ? row_end : *end;
 	if (dwarf_spend(&walk->index->image, STRETCH_FUEL_BYTES))
 		return walk->index->account.is_late ? -ETIME : -E2BIG;
 	if (place.func == (uint32_t)DWARF_FUNC_NONE && !has_row)
 		return -ENOENT;
-	site = site_at(walk, &place, &row);
+	site = site_at(walk, &place, row);
 	if (walk->err || site == (uint32_t)DWARF_SITE_NONE)
 		return -ENOMEM;
 	return walk->ops->stretch(walk->arg, vaddr, *end, site);
@@ -204,7 +224,7 @@ static void narrow(struct dwarf_range *range, uint64_t lo, uint64_t hi)
 /* Shrink @range to the function proper around @vaddr, and when there is none to the stretch. */
 static int find_range(struct walk *walk, uint64_t vaddr, struct dwarf_range *range)
 {
-	struct dwarf_line_row row;
+	const struct dwarf_line_row *row;
 	struct dwarf_place place;
 	uint64_t row_end;
 
@@ -214,7 +234,7 @@ static int find_range(struct walk *walk, uint64_t vaddr, struct dwarf_range *ran
 		return 0;
 	}
 	narrow(range, vaddr, place.hi);
-	if (!dwarf_lines_find(&walk->cu->lines, vaddr, &row, &row_end)) {
+	if (!dwarf_lines_find(&walk->cu->lines, vaddr, &walk->cursor, &row, &row_end)) {
 		narrow(range, vaddr, row_end);
 		return 0;
 	}
@@ -232,6 +252,8 @@ int dwarf_index_walk(struct dwarf_index *index, uint64_t vaddr, struct dwarf_ran
 	if (err)
 		return err;
 	hmap_init(&walk.by_func);
+	for (size_t i = 0; i < PATHS_REMEMBERED; i++)
+		walk.paths[i].path = STRTAB_NONE;
 	walk.cu = dwarf_index_cu(index, vaddr, &lo, &hi);
 	narrow(range, lo, hi);
 	if (walk.cu)

@@ -237,6 +237,19 @@ struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char 
 	return module;
 }
 
+struct module *module_of_file(const char *path, int fd)
+{
+	_cleanup_close_ int taken = fd;
+	struct module *module = module_new(MODULE_FILE, path, strlen(path));
+
+	if (!module)
+		return NULL;
+	module->fd = take_fd(&taken);
+	module->build_id_len =
+		(uint32_t)elf_build_id_fd(module->fd, module->build_id, sizeof(module->build_id));
+	return module;
+}
+
 /* Where our vdso lies, from our own maps. 0 or -ENOENT. */
 static int find_vdso(struct reader *maps, uint64_t *start_out, uint64_t *end_out)
 {

@@ -72,6 +72,10 @@ struct module {
 struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char *path,
 			   const struct module_identity *identity);
 
+/* A file that was found without a process: @fd (taken) is what there is of @path. *owned*; NULL +
+ * ENOMEM. */
+struct module *module_of_file(const char *path, int fd);
+
 /* The vdso of this kernel, copied from our own address space into an unnamed file. *owned*; NULL +
  * errno. */
 struct module *module_vdso(void);

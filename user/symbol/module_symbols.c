@@ -19,8 +19,10 @@ enum {
 
 static const char *absence_reason(const struct module *module, const char *path)
 {
+	if (!module && profile_path_is_anon(path))
+		return "jit";
 	if (!module)
-		return profile_path_is_anon(path) ? "jit" : "unknown_mapping";
+		return path[0] == '/' ? "no_file" : "unknown_mapping";
 	if (module->kind == MODULE_ANON)
 		return "jit";
 	if (module->fd < 0)
@@ -44,7 +46,8 @@ static struct debug_query query_of(const struct module_symbols *syms)
 		.build_id = module->build_id,
 		.build_id_len = module->build_id_len,
 		.root_fd = module->root_fd,
-		.debuginfod = syms->debuginfod,
+		.debuginfod = syms->sources->debuginfod,
+		.debug_dirs = syms->sources->debug_dirs,
 	};
 }
 
@@ -58,11 +61,11 @@ static int find_debug_file(const struct module_symbols *syms, enum debug_want wa
 }
 
 int module_symbols_open(const struct module *module, const char *path,
-			struct debuginfod *debuginfod, struct module_symbols *out)
+			const struct symbol_sources *sources, struct module_symbols *out)
 {
 	struct module_symbols syms = {
 		.module = module,
-		.debuginfod = debuginfod,
+		.sources = sources,
 		.reason = absence_reason(module, path),
 		.dwarf_err = -ENOENT,
 	};
@@ -104,14 +107,15 @@ bool module_symbols_source(const struct module_symbols *syms, struct name_source
 	    !file_stamp_get(syms->module->fd, &out->file))
 		return false;
 	query = query_of(syms);
-	out->places = hash_mix(debug_places_hash(&query), syms->debuginfod != NULL);
+	out->places = hash_mix(debug_places_hash(&query), syms->sources->debuginfod != NULL);
 	return true;
 }
 
 bool module_symbols_are_passing(const struct module_symbols *syms)
 {
 	/* A server may have what it did not send this time. */
-	if (syms->debuginfod && syms->symbols_file.kind != DEBUG_FULL && !symtab_is_full(syms->elf))
+	if (syms->sources->debuginfod && syms->symbols_file.kind != DEBUG_FULL &&
+	    !symtab_is_full(syms->elf))
 		return true;
 	/* Split units are in files that are looked for one by one. */
 	return syms->lacks_part || (syms->dwarf && dwarf_index_is_split(syms->dwarf));
@@ -134,7 +138,8 @@ static int open_dwarf(struct module_symbols *syms, struct elf_file *elf, const c
 		      int root_fd, uint64_t deadline_ns)
 {
 	const struct module *module = syms->module;
-	_cleanup_close_ int alt_fd = debug_alt_open(elf, path, root_fd);
+	const struct debug_query query = query_of(syms);
+	_cleanup_close_ int alt_fd = debug_alt_open(&query, elf, path, root_fd);
 	const struct dwarf_index_opts opts = {
 		.alt_fd = alt_fd,
 		/* Split units belong to the program, whichever file has the skeletons. */
@@ -147,7 +152,6 @@ static int open_dwarf(struct module_symbols *syms, struct elf_file *elf, const c
 	struct dwarf_alt_link link;
 
 	syms->lacks_part = alt_fd < 0 && !dwarf_alt_link(elf, &link);
-
 	if (err)
 		log_debug("lines of '%s': debugging information in '%s': %s", module->path, path,
 			  strerror(-err));

@@ -17,12 +17,11 @@
 #include "elf/symtab.h"
 #include "proc/module.h"
 #include "symbol/name_file.h"
-
-struct debuginfod;
+#include "symbol/symbolizer.h"
 
 struct module_symbols {
 	const struct module *module; /* borrowed */
-	struct debuginfod *debuginfod; /* borrowed: what servers have sent; may be NULL */
+	const struct symbol_sources *sources; /* borrowed */
 	const char *reason; /* why nothing in this module has a name; the rest is empty then */
 	struct elf_file *elf; /* owned */
 	bool is_loaded;
@@ -37,13 +36,12 @@ struct module_symbols {
 };
 
 /*
- * Open the file of @module (borrowed for the life of @out; NULL: not known, its name is @path);
- * what servers have sent (@debuginfod, borrowed likewise; NULL: nobody was asked) is used as well.
- * 0 and *@out (module_symbols_deinit()), also when there is nothing, for the reason that it says:
- * no_file, file_changed, bad_elf, jit, unknown_mapping; -ENOMEM.
+ * Open the file of @module (borrowed for the life of @out, as is @sources; NULL: not known, its
+ * name is @path). 0 and *@out (module_symbols_deinit()), also when there is nothing, for the reason
+ * that it says: no_file, file_changed, bad_elf, jit, unknown_mapping; -ENOMEM.
  */
 int module_symbols_open(const struct module *module, const char *path,
-			struct debuginfod *debuginfod, struct module_symbols *out);
+			const struct symbol_sources *sources, struct module_symbols *out);
 void module_symbols_deinit(struct module_symbols *syms);
 
 /* Read symtab and go, once; only without a reason. 0 or -ENOMEM. */

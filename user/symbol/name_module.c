@@ -281,7 +281,7 @@ int name_module(struct symbolizer *sym, const struct module *module, const struc
 {
 	_cleanup_(naming_deinit) struct module_naming naming = {0};
 	uint32_t mapping = items[0].mapping;
-	int err = module_symbols_open(module, naming_path(sym, mapping), sym->opts->debuginfod,
+	int err = module_symbols_open(module, naming_path(sym, mapping), &sym->opts->sources,
 				      &naming.syms);
 
 	if (err)

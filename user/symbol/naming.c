@@ -47,8 +47,13 @@ static void add_base_name(const struct symbolizer *sym, const struct pending *it
 
 void naming_set_unnamed(struct symbolizer *sym, const struct pending *item, const char *reason)
 {
+	const struct symbolizer_elsewhere *elsewhere = sym->opts->elsewhere;
 	struct buf *name = &sym->name;
 
+	if (elsewhere && elsewhere->put_back(elsewhere->arg, item->location)) {
+		naming_count_named(sym, item);
+		return;
+	}
 	buf_reset(name);
 	buf_add_char(name, '[');
 	add_base_name(sym, item, !strcmp(reason, "jit"), name);

@@ -70,6 +70,15 @@ static int weigh_mappings(const struct profile *prof, uint64_t **out)
 	return 0;
 }
 
+static uint64_t vaddr_of(const struct symbolizer *sym, const struct profile_location *loc)
+{
+	const struct symbolizer_elsewhere *elsewhere = sym->opts->elsewhere;
+
+	if (!elsewhere || loc->mapping == PROFILE_NONE)
+		return loc->address;
+	return elsewhere->vaddr_of(elsewhere->arg, loc->mapping, loc->address);
+}
+
 static int collect_pending(struct symbolizer *sym)
 {
 	const struct profile *prof = sym->prof;
@@ -92,7 +101,7 @@ static int collect_pending(struct symbolizer *sym)
 		else
 			sym->items[sym->item_cnt++] = (struct pending){
 				loc->mapping == PROFILE_NONE ? 0 : weights[loc->mapping],
-				loc->address,
+				vaddr_of(sym, loc),
 				loc->mapping,
 				(uint32_t)i,
 			};
@@ -107,24 +116,38 @@ static const struct module *module_of(const struct symbolizer *sym, uint32_t map
 	return mapping < sym->module_cnt ? sym->modules[mapping] : NULL;
 }
 
+/* Another kernel's: ours has other code there. */
+static int leave_kernel(struct symbolizer *sym, const struct pending *items, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++)
+		naming_set_unnamed(sym, &items[i], "no_kernel_symbol");
+	return sym->prof->err;
+}
+
+static int name_items(struct symbolizer *sym, const struct pending *items, size_t cnt)
+{
+	const struct module *module = module_of(sym, items[0].mapping);
+
+	if (!strcmp(naming_path(sym, items[0].mapping), naming_kernel_path))
+		return sym->opts->elsewhere ? leave_kernel(sym, items, cnt)
+					    : name_kernel(sym, items, cnt);
+	if (module && module->kind == MODULE_JIT)
+		return name_jit(sym, module, items, cnt);
+	return name_module(sym, module, items, cnt);
+}
+
 static int name_all(struct symbolizer *sym)
 {
 	size_t first = 0;
 
 	while (first < sym->item_cnt) {
 		const struct pending *items = sym->items + first;
-		const struct module *module = module_of(sym, items[0].mapping);
 		size_t cnt = 1;
 		int err;
 
 		while (first + cnt < sym->item_cnt && items[cnt].mapping == items[0].mapping)
 			cnt++;
-		if (!strcmp(naming_path(sym, items[0].mapping), naming_kernel_path))
-			err = name_kernel(sym, items, cnt);
-		else if (module && module->kind == MODULE_JIT)
-			err = name_jit(sym, module, items, cnt);
-		else
-			err = name_module(sym, module, items, cnt);
+		err = name_items(sym, items, cnt);
 		if (err)
 			return err;
 		first += cnt;

@@ -16,13 +16,30 @@
 
 struct debuginfod;
 
+/* Where else than in a module's file and in the usual folders its symbols may be; all borrowed. */
+struct symbol_sources {
+	struct debuginfod *debuginfod; /* what servers have sent; NULL: nobody is asked */
+	const char *const *debug_dirs; /* --debug-dir: see elf/debug_file.h; NULL: none */
+};
+
+/* How a profile that was recorded elsewhere is named (symbol/completion.h). Its kernel is not ours.
+ */
+struct symbolizer_elsewhere {
+	void *arg; /* of the functions */
+	/* The vaddr of @address in @mapping's file. */
+	uint64_t (*vaddr_of)(void *arg, uint32_t mapping, uint64_t address);
+	/* No name was found for @location: give it back the one that it had. False: it had none. */
+	bool (*put_back)(void *arg, uint32_t location);
+};
+
 struct symbolizer_opts {
 	bool no_symbols; /* --no-symbols: [module+0x..] everywhere */
 	bool no_inline; /* --no-inline: one line a location, and DWARF is not read */
 	bool keeps_names; /* in the user's cache folder, for other runs; see symbol/name_cache.h */
 	const char *cache_base; /* instead of that folder; NULL: that */
 	uint64_t lines_budget_ns; /* from the start, for DWARF; 0: as long as it takes */
-	struct debuginfod *debuginfod; /* borrowed: what servers have sent; NULL: nobody is asked */
+	struct symbol_sources sources;
+	const struct symbolizer_elsewhere *elsewhere; /* NULL: recorded here and now */
 };
 
 /*
