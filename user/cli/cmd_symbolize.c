@@ -105,11 +105,27 @@ static int complete(const struct symbolize_opts *opts, const struct symbol_sourc
 	}
 	if (!err)
 		err = completion_run(&completion, &how);
-	if (err)
-		log_error("names: %s", strerror(-err));
-	else
+	if (!err)
 		summarize(&completion);
 	return err;
+}
+
+/* A copy of @prof without the names that nothing uses any more takes its place. */
+static int compact(struct profile *prof)
+{
+	struct profile copy;
+	int err = profile_init(&copy);
+
+	if (err)
+		return err;
+	err = profile_merge(&copy, prof);
+	if (err) {
+		profile_deinit(&copy);
+		return err;
+	}
+	profile_deinit(prof);
+	*prof = copy;
+	return 0;
 }
 
 static int open_sources(const struct debug_dirs *dirs, struct symbol_sources *out)
@@ -140,6 +156,10 @@ static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs 
 		return err;
 	err = complete(opts, &sources, &prof);
 	if (!err)
+		err = compact(&prof);
+	if (err)
+		log_error("names: %s", strerror(-err));
+	else
 		err = rendering_write(&opts->render, outputs, &prof, value);
 	debuginfod_stop(sources.debuginfod);
 	return err;
