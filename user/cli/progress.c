@@ -34,9 +34,9 @@ void progress_wait(struct progress *progress, uint64_t now_ns, size_t file_cnt, 
 	if (now_ns < progress->next_ns)
 		return;
 	progress->next_ns = now_ns + REPAINT_NS;
-	fprintf(stderr, "\rbpfprof: symbols of %zu files are on their way", file_cnt);
+	fprintf(stderr, "\rbpfprof: waiting for debuginfod: %zu left", file_cnt);
 	if (left_ns)
-		fprintf(stderr, ": up to %.0f s more (Ctrl-C goes on without)",
+		fprintf(stderr, ", up to %.0f s more (Ctrl-C goes on without)",
 			(double)left_ns / NSEC_PER_SEC);
 	fputs("\033[K", stderr);
 }
