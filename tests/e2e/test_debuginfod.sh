@@ -83,7 +83,7 @@ serve ok
 env DEBUGINFOD_CACHE_PATH="$TMPDIR/cache" "$bpfprof" -q --force -F 499 --annotate -o "$TMPDIR/out/unset.folded" \
 	-- split_off 1 >>"$log" 2>&1
 verdict $? "without the variable: recorded"
-check "without the variable: no names" has "$bare" unset 100
+check "without the variable: no names" has "$bare" unset 50
 urls=' ' fetching empty -- split_off 0.3
 verdict $? "with an empty variable: recorded"
 check "without servers nothing is asked" [ ! -s "$server/requests" ]
@@ -91,11 +91,11 @@ check "without servers there is no cache" [ ! -e "$TMPDIR/cache" ]
 
 fetching ok -- split_off 1
 verdict $? "a good server: recorded"
-check "a good server: names, lines and inlined calls" has "$hot" ok 100
+check "a good server: names, lines and inlined calls" has "$hot" ok 50
 check "a good server: it is asked once" [ "$(asked)" = 1 ]
 check "a good server: nothing is said" is_silent ok
 fetching again -- split_off 1
-check "the second recording: names" has "$hot" again 100
+check "the second recording: names" has "$hot" again 50
 check "the second recording asks nothing again" [ "$(asked)" = 1 ]
 
 serve ok
@@ -107,14 +107,14 @@ fetching whole -- whole 0.5
 check "what is not stripped is not asked for" [ "$(asked "$whole_id")" = 0 ]
 objcopy --only-keep-debug "$TMPDIR/bin/whole" "$TMPDIR/bin/local.debug" &&
 	objcopy --strip-all --add-gnu-debuglink="$TMPDIR/bin/local.debug" "$TMPDIR/bin/whole" "$TMPDIR/bin/local"
-fetching local -- local 0.5
+fetching local -- local 1
 check "what has a debug file here is not asked for" [ "$(asked "$whole_id")" = 0 ]
-check "what has a debug file here has names" has ';main;chain::drive' local 50
+check "what has a debug file here has names" has ';main;chain::drive' local 20
 
 serve ok
 fetching windows -i 400ms -o "$TMPDIR/out/w-%n.folded" -- split_off 2
 cat "$TMPDIR"/out/w-*.folded >"$TMPDIR/out/w.folded"
-check "windows: the later ones have the names" has "$hot" w 100
+check "windows: the later ones have the names" has "$hot" w 50
 check "windows: asked once" [ "$(asked)" = 1 ]
 
 # --- A server that has nothing ---
@@ -122,7 +122,7 @@ check "windows: asked once" [ "$(asked)" = 1 ]
 serve 404
 fetching missing -- split_off 1
 verdict $? "404: recorded"
-check "404: no names" has "$bare" missing 100
+check "404: no names" has "$bare" missing 50
 check "404: no news" is_silent missing
 fetching missing_again -- split_off 1
 check "404: asked once in two recordings" [ "$(asked)" = 1 ]
@@ -135,39 +135,39 @@ compile other threads.c -Wl,--build-id=0x0123456789abcdef0123456789abcdef0123456
 objcopy --only-keep-debug "$TMPDIR/bin/other" "$server/files/$id/debuginfo"
 fetching wrong -- split_off 1
 verdict $? "another program's file: recorded"
-check "another program's file: refused" has "$bare" wrong 100
+check "another program's file: refused" has "$bare" wrong 50
 check "another program's file: said in one line" [ "$(grep -c 'refused.* sent for split_off$' "$TMPDIR/out/wrong.said")" = 1 ]
 cp "$TMPDIR/right" "$server/files/$id/debuginfo"
 fetching righted -- split_off 1
-check "another program's file does not stay in the cache" has "$hot" righted 100
+check "another program's file does not stay in the cache" has "$hot" righted 50
 
 serve garbage
 fetching garbage -- split_off 1
 verdict $? "garbage: recorded"
-check "garbage: refused" has "$bare" garbage 100
+check "garbage: refused" has "$bare" garbage 50
 check "garbage: said in one line" says garbage 'refused.* sent for split_off$'
 
 serve truncated
 fetching truncated -- split_off 1
 verdict $? "a truncated file: recorded"
-check "a truncated file: no names from it" has "$bare" truncated 100
+check "a truncated file: no names from it" has "$bare" truncated 50
 
 serve aborted
 fetching aborted -- split_off 1
 verdict $? "an aborted answer: recorded"
-check "an aborted answer: no names from it" has "$bare" aborted 100
+check "an aborted answer: no names from it" has "$bare" aborted 50
 
 serve huge
 fetching huge -- split_off 1
 verdict $? "more than 2 GiB: recorded"
 check "more than 2 GiB: said" says huge 'did not arrive \(File too large\): symbols of split_off'
-check "more than 2 GiB: not fetched" is "$(du -sk "$TMPDIR/cache" | cut -f1) < 100000 && $took_ms < 5000"
+check "more than 2 GiB: not fetched" is "$(du -sk "$TMPDIR/cache" | cut -f1) < 100000 && $took_ms < $WAIT_S * 1000"
 
 serve ok
 mkdir -p "$TMPDIR/cache/$id"
 ln -s "$TMPDIR/right" "$TMPDIR/cache/$id/debuginfo"
 fetching linked -- split_off 1
-check "a symbolic link in the cache is not followed" has "$bare" linked 100
+check "a symbolic link in the cache is not followed" has "$bare" linked 50
 check "a symbolic link in the cache: its target stays" [ -s "$TMPDIR/right" ]
 
 # --- Servers that take their time ---
@@ -175,13 +175,13 @@ check "a symbolic link in the cache: its target stays" [ -s "$TMPDIR/right" ]
 serve hanging
 fetching hanging -- split_off 1
 verdict $? "a hanging server: recorded"
-check "a hanging server: no names" has "$bare" hanging 100
+check "a hanging server: no names" has "$bare" hanging 50
 check "a hanging server holds up for ten seconds" is "$took_ms > $WAIT_S * 1000 && $took_ms < ($WAIT_S + 4) * 1000"
 check "a hanging server: one line says what did not arrive" \
 	[ "$(grep -c 'did not arrive (not in time): symbols of .*split_off' "$TMPDIR/out/hanging.said")" = 1 ]
 echo ok >"$server/mode"
 fetching recovered -- split_off 1
-check "a question that was cut short is no answer: the next recording has the names" has "$hot" recovered 100
+check "a question that was cut short is no answer: the next recording has the names" has "$hot" recovered 50
 
 # interrupted NAME ARG...: as fetching, beside the test; its pid is in $recorder.
 interrupted()
@@ -203,7 +203,7 @@ begin=$(date +%s%3N)
 [ ! -e "$TMPDIR/out/slow.folded" ] && kill -INT "$recorder" && wait "$recorder"
 verdict $? "a slow server: Ctrl-C ends the recording, a second one the wait, and the exit status is 0"
 check "a slow server: at once" is "$(date +%s%3N) - $begin < 3000"
-check "a slow server: the profile is there" has "$bare" slow 100
+check "a slow server: the profile is there" has "$bare" slow 50
 stop_loads_but_server()
 {
 	kill "$load"
@@ -216,8 +216,35 @@ stop_loads_but_server
 serve ok
 urls=http://127.0.0.1:9 fetching dead -- split_off 1
 verdict $? "nobody listens: recorded"
-check "nobody listens: holds nothing up" is "$took_ms < 6000"
+check "nobody listens: nothing is waited for at the end" is "$took_ms < $WAIT_S * 1000"
 check "nobody listens: said" says dead 'did not arrive \(Connection refused\): .*split_off'
+
+# A name server that hears and says nothing: the library cannot be called back while it waits for it.
+cat >"$TMPDIR/bin/nameless" <<'END'
+#!/bin/sh
+# nameless COMMAND...: with a network and a mount namespace of its own
+busybox ip link set lo up && echo 'nameserver 127.0.0.1' >"$TMPDIR/resolv.conf" &&
+	mount --bind "$TMPDIR/resolv.conf" /etc/resolv.conf || exit 1
+python3 -c 'import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 53)); time.sleep(60)' &
+sleep 0.5
+"$@"
+code=$?
+kill $!
+exit $code
+END
+chmod +x "$TMPDIR/bin/nameless"
+plain_bpfprof=$bpfprof
+serve ok
+bpfprof=recorder
+printf '#!/bin/sh\nexec unshare --mount --net nameless "%s" "$@"\n' "$plain_bpfprof" >"$TMPDIR/bin/recorder"
+chmod +x "$TMPDIR/bin/recorder"
+urls=http://symbols.example fetching nameless -- split_off 1
+verdict $? "a silent name server: recorded"
+bpfprof=$plain_bpfprof
+check "a silent name server: holds up for ten seconds, and two for the library" is "$took_ms < ($WAIT_S + 6) * 1000"
+check "a silent name server: said" says nameless 'did not arrive \(not in time\): symbols of split_off'
+fetching named -- split_off 1
+check "a silent name server is no answer: the next recording has the names" has "$hot" named 50
 
 # Each with a build-id of its own, and one after the other.
 serve hanging

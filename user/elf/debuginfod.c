@@ -20,7 +20,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "elf/debug_file.h"
 #include "elf/debuginfod_lib.h"
 #include "elf/elf_file.h"
@@ -29,7 +28,6 @@ enum {
 	WISHES_MAX = 1000,
 	ASKERS_MAX = 4,
 	FAILURES_MAX = 2,
-	TIMEOUT_DEFAULT_S = 90, /* libdebuginfod's */
 	NAMES_SHOWN = 3,
 	WHY_BYTES = 160,
 };
@@ -38,7 +36,6 @@ enum {
 #define STOP_WAIT_NS (2 * NSEC_PER_SEC)
 
 static const char urls_name[] = "DEBUGINFOD_URLS";
-static const char timeout_name[] = "DEBUGINFOD_TIMEOUT";
 
 enum wish_state {
 	WISH_NEW,
@@ -75,7 +72,6 @@ struct debuginfod {
 	unsigned int thread_cnt, asker_cnt;
 	bool is_stopped; /* the owner has gone: the last thread releases everything */
 	atomic_bool is_cancelled; /* read without the lock */
-	uint64_t timeout_ns; /* constant */
 	/* Written by the sorting thread before the first one asks; lib_err > 0: not tried. */
 	struct debuginfod_lib lib;
 	int lib_err;
@@ -91,16 +87,6 @@ bool debuginfod_is_configured(void)
 	return urls && urls[strspn(urls, " ")];
 }
 
-static uint64_t timeout_from_env(void)
-{
-	const char *value = secure_getenv(timeout_name);
-	uint64_t seconds;
-
-	if (!value || parse_u64(value, &seconds))
-		return TIMEOUT_DEFAULT_S * NSEC_PER_SEC;
-	return seconds && seconds < UINT64_MAX / NSEC_PER_SEC ? seconds * NSEC_PER_SEC : UINT64_MAX;
-}
-
 struct debuginfod *debuginfod_new(void)
 {
 	struct debuginfod *client = calloc(1, sizeof(*client));
@@ -114,7 +100,6 @@ struct debuginfod *debuginfod_new(void)
 	pthread_cond_init(&client->changed, &attr);
 	pthread_condattr_destroy(&attr);
 	client->lib_err = 1;
-	client->timeout_ns = timeout_from_env();
 	return client;
 }
 
@@ -273,7 +258,6 @@ static int ask_servers(struct debuginfod *client, struct debuginfod_client *hand
 		.build_id = wish->build_id,
 		.build_id_len = wish->build_id_len,
 		.max_bytes = FILE_MAX_BYTES,
-		.timeout_ns = client->timeout_ns,
 		.is_cancelled = &client->is_cancelled,
 	};
 	int fd;
@@ -511,6 +495,13 @@ void debuginfod_stop(struct debuginfod *client)
 	pthread_mutex_lock(&client->lock);
 	while (client->thread_cnt && clock_monotonic_ns() < deadline_ns)
 		wait_for_change(client, deadline_ns);
+	/* What is stuck in the library may have left its negative answer behind already. */
+	for (size_t i = 0; i < client->wish_cnt; i++) {
+		const struct wish *wish = &client->wishes[i];
+
+		if (wish->state == WISH_ASKED)
+			debuginfod_lib_forget(wish->kind, wish->build_id, wish->build_id_len);
+	}
 	client->is_stopped = true;
 	is_last = !client->thread_cnt;
 	pthread_mutex_unlock(&client->lock);

@@ -20,11 +20,14 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/parse.h"
 #include "elf/elf_file.h"
 
 static const char library_name[] = "libdebuginfod.so.1";
 
 enum {
+	TIMEOUT_DEFAULT_S = 90, /* the library's */
+	TIMEOUT_MAX_S = 24 * 3600, /* more is for ever */
 	/* Before it has a server's answer, the library counts its own rounds instead of bytes. */
 	ANSWER_MIN_BYTES = 16 << 10,
 };
@@ -32,7 +35,7 @@ enum {
 /* The question that a thread is at. */
 struct progress_state {
 	const struct debuginfod_question *question;
-	uint64_t start_ns;
+	uint64_t answer_by_ns; /* CLOCK_MONOTONIC at which it must have begun */
 	int err; /* why it was ended: negative errno; 0: it was not */
 };
 
@@ -101,11 +104,7 @@ static void cache_folder(struct buf *out)
 	buf_add_str(out, "/debuginfod_client");
 }
 
-/*
- * A question that we ended counts as answered with "no" (elfutils 0.188), and nobody would ask
- * again for ten minutes: take back the empty file that says so.
- */
-static void forget_miss(const struct debuginfod_question *question)
+void debuginfod_lib_forget(enum debuginfod_kind kind, const uint8_t *build_id, size_t build_id_len)
 {
 	static const char *const names[] = {
 		[DEBUGINFOD_DEBUG_FILE] = "debuginfo",
@@ -117,14 +116,26 @@ static void forget_miss(const struct debuginfod_question *question)
 
 	buf_init(&path, PATH_MAX);
 	cache_folder(&path);
-	hex_format(question->build_id, question->build_id_len, hex);
-	buf_printf(&path, "/%s/%s", hex, names[question->kind]);
+	hex_format(build_id, build_id_len, hex);
+	buf_printf(&path, "/%s/%s", hex, names[kind]);
 	if (!path.err && !lstat(buf_cstr(&path), &st) && S_ISREG(st.st_mode) && !st.st_size)
 		unlink(buf_cstr(&path));
 	buf_deinit(&path);
 }
 
 /* --- One question --- */
+
+/* The library's own setting. */
+static uint64_t answer_deadline_ns(void)
+{
+	const char *value = getenv("DEBUGINFOD_TIMEOUT");
+	uint64_t seconds;
+
+	if (!value || parse_u64(value, &seconds))
+		seconds = TIMEOUT_DEFAULT_S;
+	return seconds && seconds <= TIMEOUT_MAX_S ? clock_monotonic_ns() + seconds * NSEC_PER_SEC
+						   : UINT64_MAX;
+}
 
 /* Why the question is to be ended, 0 to go on. @total is 0 until a server has said how long its
  * answer is, which it need not. */
@@ -137,8 +148,7 @@ static int objection(const struct progress_state *state, long done, long total)
 	if ((done > 0 && (uint64_t)done > question->max_bytes) ||
 	    (total > 0 && (uint64_t)total > question->max_bytes))
 		return -EFBIG;
-	if (total <= 0 && done < ANSWER_MIN_BYTES &&
-	    clock_monotonic_ns() - state->start_ns >= question->timeout_ns)
+	if (total <= 0 && done < ANSWER_MIN_BYTES && clock_monotonic_ns() >= state->answer_by_ns)
 		return -ETIMEDOUT;
 	return 0;
 }
@@ -157,7 +167,7 @@ static int on_progress(struct debuginfod_client *handle, long done, long total)
 static int ask(const struct debuginfod_lib *lib, struct debuginfod_client *handle,
 	       const struct debuginfod_question *question, char **path_out)
 {
-	struct progress_state state = {.question = question, .start_ns = clock_monotonic_ns()};
+	struct progress_state state = {.question = question, .answer_by_ns = answer_deadline_ns()};
 	int fd;
 
 	current = &state;
@@ -167,7 +177,7 @@ static int ask(const struct debuginfod_lib *lib, struct debuginfod_client *handl
 	current = NULL;
 	if (fd >= 0 || !state.err)
 		return fd;
-	forget_miss(question);
+	debuginfod_lib_forget(question->kind, question->build_id, question->build_id_len);
 	return state.err;
 }
 

@@ -35,7 +35,6 @@ struct debuginfod_question {
 	const uint8_t *build_id; /* borrowed */
 	size_t build_id_len;
 	uint64_t max_bytes; /* a larger file is not fetched */
-	uint64_t timeout_ns; /* for the answer to begin */
 	const atomic_bool *is_cancelled; /* borrowed: looked at about every second */
 };
 
@@ -48,5 +47,12 @@ struct debuginfod_question {
  */
 int debuginfod_lib_find(const struct debuginfod_lib *lib, struct debuginfod_client *handle,
 			const struct debuginfod_question *question, char **path_out);
+
+/*
+ * A question that was ended before its answer counts as answered with "no" (elfutils 0.188), and
+ * nobody would ask again for ten minutes: take back the empty file in the cache that says so.
+ * debuginfod_lib_find() does that itself, where it returns.
+ */
+void debuginfod_lib_forget(enum debuginfod_kind kind, const uint8_t *build_id, size_t build_id_len);
 
 #endif
