@@ -244,6 +244,16 @@ static int read_root_only(struct dwarf_unit *unit, struct last_abbrevs *last)
 	return err;
 }
 
+/*
+ * From a slot to its number in the map of units, and back. Of units at one place the first has it,
+ * so its number is the greater: a linker that keeps one function of several equal ones keeps the
+ * first, and GNU ld lets the others' entries point to it as well.
+ */
+static size_t unit_number(const struct dwarf_image *image, size_t slot)
+{
+	return image->slots_cnt - 1 - slot;
+}
+
 static int add_units(struct dwarf_image *image, struct dwarf_spans *spans)
 {
 	struct last_abbrevs last = {0};
@@ -258,7 +268,8 @@ static int add_units(struct dwarf_image *image, struct dwarf_spans *spans)
 		err = read_root_only(&unit, &last);
 		/* A broken unit loses its own names only. */
 		if (!err)
-			err = dwarf_spans_add(spans, &unit, &unit.where, (uint32_t)i);
+			err = dwarf_spans_add(spans, &unit, &unit.where,
+					      (uint32_t)unit_number(image, i));
 		else if (err == -EBADMSG)
 			err = 0;
 	}
@@ -310,12 +321,13 @@ int dwarf_index_begin(struct dwarf_index *index)
 struct dwarf_cu *dwarf_index_cu(struct dwarf_index *index, uint64_t vaddr, uint64_t *lo,
 				uint64_t *hi)
 {
-	uint32_t slot = addr_map_piece(&index->units, vaddr, lo, hi);
+	uint32_t number = addr_map_piece(&index->units, vaddr, lo, hi);
+	struct dwarf_image *image = &index->image;
 	struct dwarf_cu *cu;
 
-	if (slot == (uint32_t)ADDR_MAP_NONE)
+	if (number == (uint32_t)ADDR_MAP_NONE)
 		return NULL;
-	cu = dwarf_cu_get(&index->image, &index->image.slots[slot]);
+	cu = dwarf_cu_get(image, &image->slots[unit_number(image, number)]);
 	if (!cu)
 		return NULL;
 	cu->used_at = index->lookup;

@@ -15,7 +15,7 @@ struct dwarf_index {
 	bool has_alt;
 	struct dwarf_split_files split_files;
 	struct dwarf_account account;
-	struct addr_map units; /* to image.slots */
+	struct addr_map units; /* to image.slots, counted from its end */
 	bool is_mapped;
 	struct strtab paths;
 	struct buf path; /* one that is being put together */
