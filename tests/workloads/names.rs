@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // names ROUNDS: Rust functions whose symbols have to be demangled: modules, generics, trait implementations.
-use std::hint::black_box;
+
+// That of std::hint is there since Rust 1.66.
+#[inline(always)]
+fn black_box<T>(value: T) -> T {
+    unsafe {
+        let seen = std::ptr::read_volatile(&value);
+        std::mem::forget(value);
+        seen
+    }
+}
 
 #[inline(always)]
 fn burn() -> u64 {
