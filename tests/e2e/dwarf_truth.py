@@ -95,7 +95,8 @@ def check(name, kind, ours_path, theirs_path):
         sys.exit(1)
 
 
-if sys.argv[1] == "pick":
-    pick(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
-else:
-    check(*sys.argv[2:6])
+if __name__ == "__main__":
+    if sys.argv[1] == "pick":
+        pick(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        check(*sys.argv[2:6])

@@ -83,4 +83,5 @@ def main():
     return check(by_start, sys.argv[2])
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
