@@ -6,10 +6,11 @@
  *each hex address a line with the system name and one with file:line per level, innermost first,
  *then an empty line; a frame without a symbol has its name in brackets.
  *
- *	lookup_profile [--no-inline] [--root FOLDER] FILE < ADDRESSES
+ *	lookup_profile [--no-inline] [--root FOLDER] [--keep FOLDER] FILE < ADDRESSES
  *
- * --no-inline: as that option of the program. --root: FILE (below FOLDER) is that of a process
- *whose root is FOLDER, as in a container; its debug files are looked for there first.
+ * --no-inline: as that option of the program. --keep: names are kept in FOLDER, and read from
+ *there. --root: FILE (below FOLDER) is that of a process whose root is FOLDER, as in a container;
+ *its debug files are looked for there first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@
 #include "symbol/symbolizer.h"
 
 struct options {
-	const char *path, *root;
+	const char *path, *root, *keep;
 	bool no_inline;
 };
 
@@ -102,7 +103,11 @@ static struct module *open_module(const struct options *options)
 
 static int name_all(struct profile *prof, struct module *module, const struct options *options)
 {
-	const struct symbolizer_opts opts = {.no_inline = options->no_inline};
+	const struct symbolizer_opts opts = {
+		.no_inline = options->no_inline,
+		.keeps_names = options->keep,
+		.cache_base = options->keep,
+	};
 	uint32_t mapping = profile_mapping(prof, module->path, "");
 	struct ledger_frames frames = {0};
 	struct locations locations = {0};
@@ -116,6 +121,20 @@ static int name_all(struct profile *prof, struct module *module, const struct op
 	return err;
 }
 
+static void parse_args(int argc, char **argv, struct options *out)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--no-inline"))
+			out->no_inline = true;
+		else if (!strcmp(argv[i], "--root") && i + 1 < argc)
+			out->root = argv[++i];
+		else if (!strcmp(argv[i], "--keep") && i + 1 < argc)
+			out->keep = argv[++i];
+		else
+			out->path = argv[i];
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct options options = {0};
@@ -123,16 +142,10 @@ int main(int argc, char **argv)
 	struct profile prof;
 	int err;
 
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "--no-inline"))
-			options.no_inline = true;
-		else if (!strcmp(argv[i], "--root") && i + 1 < argc)
-			options.root = argv[++i];
-		else
-			options.path = argv[i];
-	}
+	parse_args(argc, argv, &options);
 	if (!options.path) {
-		fprintf(stderr, "usage: lookup_profile [--no-inline] [--root FOLDER] FILE\n");
+		fprintf(stderr, "usage: lookup_profile [--no-inline] [--root FOLDER] [--keep "
+				"FOLDER] FILE\n");
 		return 2;
 	}
 	module = open_module(&options);

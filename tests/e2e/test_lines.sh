@@ -36,6 +36,19 @@ answers()
 	result $? "$1, --no-inline: $(tail -n 1 "$log")"
 }
 
+# check_kept NAME PROGRAM: after answers, the same from names of which half were kept by a run before.
+check_kept()
+{
+	rm -rf "$tmp/kept_names"
+	mkdir "$tmp/kept_names"
+	head -n $((COUNT / 2)) "$tmp/addresses" |
+		"$tmp/lookup_profile" --keep "$tmp/kept_names" "$2" >"$tmp/found" 2>"$log"
+	[ -n "$(find "$tmp/kept_names" -type f -size +10k)" ]
+	result $? "$1: names are kept"
+	same "$1, half of the names kept" "$2" "$tmp/lines" --keep "$tmp/kept_names"
+	same "$1, all names kept" "$2" "$tmp/lines" --keep "$tmp/kept_names"
+}
+
 # compare_eu NAME PROGRAM: after answers. elfutils 0.188 finds no lines where units are split or have no
 # .debug_aranges (rustc).
 compare_eu()
@@ -191,6 +204,7 @@ program()
 	[ "$type" = "$([ "$3" = -no-pie ] && echo EXEC || echo DYN)" ]
 	result $? "$program: is $type"
 	answers "$program" "$tmp/prog"
+	check_kept "$program" "$tmp/prog"
 	[ "$1" = Rust ] || compare_eu "$program" "$tmp/prog"
 	check_split_off "$program" "$tmp/prog"
 }
