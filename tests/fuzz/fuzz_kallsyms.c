@@ -11,7 +11,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	struct kallsyms *syms = kallsyms_parse((const char *)data, len);
+	struct kallsyms *modules;
 	uint64_t ip = 0;
+	size_t cnt;
 
 	if (!syms)
 		return 0;
@@ -24,6 +26,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			abort();
 		ip = ip * 16 + (i < (int)len ? data[i] : 0xf);
 	}
+	cnt = kallsyms_cnt(syms);
+	modules = kallsyms_split(syms);
+	if (!modules || kallsyms_cnt(syms) + kallsyms_cnt(modules) != cnt)
+		abort();
+	if (kallsyms_find(syms, ip) && *kallsyms_module(syms, ip))
+		abort();
+	kallsyms_free(modules);
 	kallsyms_free(syms);
 	return 0;
 }

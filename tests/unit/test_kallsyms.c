@@ -190,12 +190,61 @@ static void test_no_file(void **state)
 	kallsyms_free(NULL);
 }
 
+/* The core apart from what comes and goes; each still finds its own, and only that. */
+static void test_split(void **state)
+{
+	struct kallsyms *syms = parse("ffffffffc0400000 t early\t[early]\n"
+				      "ffffffff81000000 T core_a\n"
+				      "ffffffff81000100 T core_b\n"
+				      "ffffffff81000200 D core_data\n"
+				      "ffffffffc0200000 d ext4_first\t[ext4]\n"
+				      "ffffffffc0200100 t ext4_read\t[ext4]\n"
+				      "ffffffffc0200200 d ext4_data\t[ext4]\n"
+				      "ffffffffc0300000 t bpf_prog_x\t[bpf]\n");
+	struct kallsyms *modules;
+
+	assert_string_equal(kallsyms_module(syms, 0xffffffffc0200110), "ext4");
+	modules = kallsyms_split(syms);
+	assert_non_null(modules);
+	assert_int_equal(kallsyms_cnt(syms), 3);
+	assert_int_equal(kallsyms_cnt(modules), 5);
+	check_name(syms, 0xffffffff81000010, "core_a");
+	check_name(syms, 0xffffffff81000110, "core_b");
+	check_name(syms, 0xffffffffc0200110, NULL);
+	check_name(modules, 0xffffffff81000010, NULL);
+	check_name(modules, 0xffffffffc0200010, NULL);
+	check_name(modules, 0xffffffffc0200110, "ext4_read");
+	check_name(modules, 0xffffffffc0200210, NULL);
+	check_name(modules, 0xffffffffc0300010, "bpf_prog_x");
+	check_name(modules, 0xffffffffc0400010, "early");
+	assert_string_equal(kallsyms_module(modules, 0xffffffffc0200110), "ext4");
+	assert_string_equal(kallsyms_module(modules, 0xffffffffc0200210), "");
+	assert_string_equal(kallsyms_module(modules, 0xffffffffc0300010), "bpf");
+	assert_string_equal(kallsyms_module(modules, 0xffffffffc0400010), "early");
+	assert_string_equal(kallsyms_module(syms, 0xffffffff81000010), "");
+	kallsyms_free(modules);
+	kallsyms_free(syms);
+}
+
+static void test_split_restricted(void **state)
+{
+	struct kallsyms *syms = parse("0000000000000000 T core\n0000000000000000 t x\t[mod]\n");
+	struct kallsyms *modules = kallsyms_split(syms);
+
+	assert_non_null(modules);
+	assert_true(kallsyms_is_restricted(syms));
+	assert_true(kallsyms_is_restricted(modules));
+	kallsyms_free(modules);
+	kallsyms_free(syms);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lookup),	   cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_restricted), cmocka_unit_test(test_malformed_lines),
-		cmocka_unit_test(test_digits),	   cmocka_unit_test(test_long_file),
+		cmocka_unit_test(test_lookup),		 cmocka_unit_test(test_split),
+		cmocka_unit_test(test_split_restricted), cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_restricted),	 cmocka_unit_test(test_malformed_lines),
+		cmocka_unit_test(test_digits),		 cmocka_unit_test(test_long_file),
 		cmocka_unit_test(test_no_file),
 	};
 

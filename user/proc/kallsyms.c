@@ -45,13 +45,13 @@ struct kallsyms {
 	size_t cnt, cap;
 	char *names; /* owned; NUL-terminated, one behind the other */
 	size_t names_len, names_cap;
+	struct strtab owners; /* ids are those of struct ksym */
 	bool is_restricted;
 };
 
 /* What only the reading needs. */
 struct loader {
 	struct kallsyms *syms;
-	struct strtab owners;
 	size_t line_cnt;
 	size_t address_cnt; /* lines whose address was not 0 */
 };
@@ -101,7 +101,7 @@ static uint16_t read_owner(struct loader *load, struct reader *line)
 	if (!reader_accept(line, '['))
 		return 0;
 	name = reader_until(line, ']', &len);
-	id = name ? strtab_add(&load->owners, name, len) : 0;
+	id = name ? strtab_add(&load->syms->owners, name, len) : 0;
 	return id < UINT16_MAX ? (uint16_t)id : UINT16_MAX;
 }
 
@@ -132,7 +132,7 @@ static int add_ksym(struct loader *load, struct ksym sym, const char *name, size
 
 	/* With CONFIG_KALLSYMS_ALL half the file is data; of a run of it the first says enough. */
 	if (sym.rank == KSYM_END && syms->cnt && syms->syms[syms->cnt - 1].rank == KSYM_END &&
-	    syms->syms[syms->cnt - 1].ip <= sym.ip)
+	    syms->syms[syms->cnt - 1].ip <= sym.ip && syms->syms[syms->cnt - 1].owner == sym.owner)
 		return 0;
 	sym.name = (uint32_t)syms->names_len;
 	err = sym.rank == KSYM_END ? 0 : add_name(syms, name, len);
@@ -346,12 +346,11 @@ static struct kallsyms *kallsyms_load(int fd, const char *text, size_t len)
 	load.syms = calloc(1, sizeof(*load.syms));
 	if (!load.syms)
 		return NULL;
-	err = strtab_init(&load.owners);
+	err = strtab_init(&load.syms->owners);
 	if (!err)
 		err = fd >= 0 ? load_fd(&load, fd) : load_lines(&load, text, len, true, &used);
 	if (!err)
 		err = sort_syms(load.syms);
-	strtab_deinit(&load.owners);
 	if (err) {
 		kallsyms_free(load.syms);
 		errno = -err;
@@ -380,6 +379,7 @@ void kallsyms_free(struct kallsyms *syms)
 		return;
 	free(syms->syms);
 	free(syms->names);
+	strtab_deinit(&syms->owners);
 	free(syms);
 }
 
@@ -393,7 +393,71 @@ size_t kallsyms_cnt(const struct kallsyms *syms)
 	return syms->cnt;
 }
 
-const char *kallsyms_find(const struct kallsyms *syms, uint64_t ip)
+static int copy_sym(struct kallsyms *syms, const struct kallsyms *from, struct ksym sym)
+{
+	int err = array_reserve(&syms->syms, &syms->cap, syms->cnt + 1, sizeof(*syms->syms));
+
+	if (!err && sym.rank != KSYM_END) {
+		const char *name = from->names + sym.name;
+
+		sym.name = (uint32_t)syms->names_len;
+		err = add_name(syms, name, strlen(name));
+	}
+	if (!err)
+		syms->syms[syms->cnt++] = sym;
+	return err;
+}
+
+/* Keep those of the core alone. Its names stand before those of modules: the rest is given back. */
+static void keep_core(struct kallsyms *syms)
+{
+	size_t kept = 0, names_len = 0;
+	void *shrunk;
+
+	for (size_t i = 0; i < syms->cnt; i++) {
+		const struct ksym sym = syms->syms[i];
+		size_t end;
+
+		if (sym.owner)
+			continue;
+		syms->syms[kept++] = sym;
+		end = sym.rank == KSYM_END ? 0 : sym.name + strlen(syms->names + sym.name) + 1;
+		if (end > names_len)
+			names_len = end;
+	}
+	syms->cnt = kept;
+	syms->names_len = names_len;
+	shrunk = realloc(syms->names, names_len + 1);
+	if (shrunk) {
+		syms->names = shrunk;
+		syms->names_cap = names_len + 1;
+	}
+}
+
+struct kallsyms *kallsyms_split(struct kallsyms *syms)
+{
+	struct kallsyms *modules = calloc(1, sizeof(*modules));
+	struct strtab owners;
+
+	if (!modules || strtab_init(&modules->owners))
+		goto fail;
+	for (size_t i = 0; i < syms->cnt; i++)
+		if (syms->syms[i].owner && copy_sym(modules, syms, syms->syms[i]))
+			goto fail;
+	keep_core(syms);
+	owners = modules->owners;
+	modules->owners = syms->owners;
+	syms->owners = owners;
+	modules->is_restricted = syms->is_restricted;
+	return modules;
+fail:
+	kallsyms_free(modules);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* NULL: no code that is known is there. */
+static const struct ksym *find_sym(const struct kallsyms *syms, uint64_t ip)
 {
 	size_t low = 0, high = syms->cnt;
 	const struct ksym *sym;
@@ -412,5 +476,21 @@ const char *kallsyms_find(const struct kallsyms *syms, uint64_t ip)
 	if ((low == syms->cnt || syms->syms[low].owner != sym->owner) &&
 	    ip - sym->ip >= KALLSYMS_TAIL_BYTES)
 		return NULL;
-	return ksym_name(syms, sym);
+	return sym;
+}
+
+const char *kallsyms_find(const struct kallsyms *syms, uint64_t ip)
+{
+	const struct ksym *sym = find_sym(syms, ip);
+
+	return sym ? ksym_name(syms, sym) : NULL;
+}
+
+const char *kallsyms_module(const struct kallsyms *syms, uint64_t ip)
+{
+	const struct ksym *sym = find_sym(syms, ip);
+
+	if (!sym || sym->owner >= syms->owners.cnt)
+		return "";
+	return strtab_get(&syms->owners, sym->owner);
 }

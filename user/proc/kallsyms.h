@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define KALLSYMS_PATH "/proc/kallsyms"
+
 enum { KALLSYMS_TAIL_BYTES = 64 * 1024 };
 
 struct kallsyms;
@@ -31,10 +33,22 @@ void kallsyms_free(struct kallsyms *syms);
 /* kernel.kptr_restrict hides the addresses: every one reads as 0, and nothing can be found. */
 bool kallsyms_is_restricted(const struct kallsyms *syms);
 
+/*
+ * Take everything that is not the core kernel's out of @syms: the core stays for as long as the
+ * machine runs, the rest is of the moment. What was taken is *owned*, and as restricted as @syms;
+ * NULL + ENOMEM, with @syms unchanged.
+ */
+struct kallsyms *kallsyms_split(struct kallsyms *syms);
+
 /* Distinct addresses held. */
 size_t kallsyms_cnt(const struct kallsyms *syms);
 
 /* Name of the function around @ip, borrowed; NULL when there is none. O(log symbols). */
 const char *kallsyms_find(const struct kallsyms *syms, uint64_t ip);
+
+/* What stands in brackets behind that function: its module, "bpf" of BPF programs, "__builtin__"
+ * and a subsystem's name of trampolines and slots; "" in the core kernel and where there is none.
+ * Borrowed. */
+const char *kallsyms_module(const struct kallsyms *syms, uint64_t ip);
 
 #endif
