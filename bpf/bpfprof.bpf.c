@@ -19,6 +19,7 @@
 #include "entry_oncpu.bpf.h"
 #include "entry_probe.bpf.h"
 #include "entry_fork.bpf.h"
+#include "entry_module.bpf.h"
 #include "entry_admin.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -163,6 +163,8 @@ struct bp_ctl {
 	__u32 epoch;
 	__u32 rows_nr; /* counts what was published and withdrawn */
 	struct bp_rows vdso_rows;
+	__u32 module_loads; /* counted by bp_module */
+	__u32 pad;
 };
 
 /* Per CPU number. */
@@ -175,6 +177,7 @@ enum bp_ring_type {
 	BP_RING_SAMPLE = 1,
 	BP_RING_EXE = 2,
 	BP_RING_SNAPSHOT = 3,
+	BP_RING_MODULE = 4, /* wakes userspace: ctl.module_loads has changed */
 };
 
 /* A sample: assembled in a scratch slot; the same bytes go to the ring when the shard cannot take
@@ -311,7 +314,7 @@ enum {
 	BP_ABI_HASH = BP_ABI_VERSION * 1000003 ^ (int)sizeof(struct bp_record) * 8191 ^
 		      (int)sizeof(struct bp_count) * 131 ^ (int)sizeof(struct bp_shard) * 31 ^
 		      (int)sizeof(struct bp_config) * 17 ^ (int)sizeof(struct bp_snapshot) * 3 ^
-		      (int)sizeof(struct bp_exe_event) * 7 ^
+		      (int)sizeof(struct bp_exe_event) * 7 ^ (int)sizeof(struct bp_ctl) * 257 ^
 		      (BP_STACK_OUTCOME_CNT * 64 + BP_LOSS_CNT) * 524287,
 };
 

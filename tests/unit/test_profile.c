@@ -96,6 +96,27 @@ static void test_lines(void **state)
 	assert_int_equal(prof->line_cnt, 3);
 }
 
+static void test_set_mapping(void **state)
+{
+	struct profile *prof = *state;
+	uint32_t kernel = profile_mapping(prof, "[kernel.kallsyms]", "");
+	uint32_t module = profile_mapping(prof, "[nf_tables]", "");
+	uint32_t loc = profile_location(prof, kernel, 0x10, LOCATION_KERNEL);
+	const struct profile_line line = {.function = profile_function(prof, "f", "f", "", 0)};
+
+	profile_set_mapping(prof, loc, module);
+	assert_int_equal(prof->locations[loc].mapping, module);
+	assert_int_equal(profile_location(prof, module, 0x10, LOCATION_KERNEL), loc);
+	assert_int_not_equal(profile_location(prof, kernel, 0x10, LOCATION_KERNEL), loc);
+	/* With lines it stays where it is: they are what it is known by. */
+	profile_set_lines(prof, loc, &line, 1);
+	profile_set_mapping(prof, loc, kernel);
+	assert_int_equal(prof->locations[loc].mapping, module);
+	profile_set_mapping(prof, loc, PROFILE_NONE);
+	profile_set_mapping(prof, PROFILE_NONE, kernel);
+	assert_int_equal(prof->err, 0);
+}
+
 static void test_too_many_lines(void **state)
 {
 	static struct profile_line lines[UINT16_MAX + 1];
@@ -282,6 +303,7 @@ int main(void)
 		CASE(test_tables_are_interned),
 		CASE(test_locations),
 		CASE(test_lines),
+		CASE(test_set_mapping),
 		CASE(test_too_many_lines),
 		CASE(test_stacks),
 		CASE(test_labels),

@@ -42,6 +42,11 @@ uint64_t clock_process_cpu_ns(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+uint64_t clock_thread_cpu_ns(void)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 /* starttime, in clock ticks; 0 if unknown. */
 static uint64_t parse_start_ticks(const char *stat, size_t len)
 {

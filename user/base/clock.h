@@ -17,6 +17,9 @@ uint64_t clock_realtime_ns(void);
 /* User + system CPU time of this process, all threads, children not included. */
 uint64_t clock_process_cpu_ns(void);
 
+/* The same of the calling thread alone. */
+uint64_t clock_thread_cpu_ns(void);
+
 /* CLOCK_BOOTTIME at which this process was started (field 22 of /proc/self/stat; 10 ms steps), 0 if
  * unknown. */
 uint64_t clock_process_start_ns(void);

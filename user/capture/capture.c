@@ -19,6 +19,7 @@
 #include "capture/drain.h"
 #include "capture/frames.h"
 #include "capture/hotplug.h"
+#include "capture/kernel_watch.h"
 #include "capture/loader.h"
 #include "capture/own_memory.h"
 #include "capture/perf_events.h"
@@ -40,14 +41,16 @@ struct capture {
 	struct books books;
 	struct targets targets;
 	struct debuginfod *debuginfod; /* borrowed; may be NULL */
+	struct kernel_watch kernel;
 	int hotplug_fd;
 	uint64_t drain_period_ns;
-	uint64_t next_drain_ns;
+	uint64_t last_drain_ns, next_drain_ns;
 	uint64_t start_ns; /* from process start to enabled */
 	uint64_t window_start_ns; /* CLOCK_MONOTONIC */
 	uint64_t window_time_ns; /* CLOCK_REALTIME */
 	uint64_t cpu_used_before_ns;
 	uint64_t rss_anon_peak_bytes;
+	uint64_t names_cpu_ns; /* of our CPU time, not the capture's */
 	uint64_t samples; /* recorded in all windows */
 	struct module **handed_modules; /* owned: per mapping of the window handed out last */
 	size_t handed_cnt;
@@ -139,6 +142,9 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 	cap->drain.snapshots.feed = &cap->rows;
 	if (!err)
 		err = loader_follow_children(&cap->loader);
+	if (!err && capture_names_kernel(opts))
+		err = kernel_watch_init(&cap->kernel);
+	cap->drain.kernel = cap->kernel.map;
 	if (err)
 		log_error("set up the recording: %s", strerror(-err));
 	return err;
@@ -152,6 +158,7 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 	if (!cap)
 		return -ENOMEM;
 	cap->loader.barrier_inner_fd = cap->loader.stats_fd = -1;
+	cap->kernel.events.epoll_fd = -1;
 	cap->hotplug_fd = hotplug_open();
 	cap->debuginfod = opts->debuginfod;
 	cap->drain_period_ns = DRAIN_PERIOD_NS;
@@ -167,6 +174,26 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 int capture_add_command(struct capture *cap, pid_t tgid)
 {
 	return loader_add_target(&cap->loader, BP_TARGET_TGID, tgid);
+}
+
+/* Sampling does not wait for it: what comes or goes until then is of milliseconds. */
+static int capture_watch_kernel(struct capture *cap)
+{
+	struct number_set present = {0};
+	int err;
+
+	if (!cap->kernel.map)
+		return 0;
+	err = loader_watch_modules(&cap->loader);
+	if (err)
+		log_debug("modules that are loaded: %s", strerror(-err));
+	err = cpus_read("present", &present);
+	if (err)
+		return err;
+	kernel_watch_begin(&cap->kernel, &present, cap->window_start_ns,
+			   loader_module_loads(&cap->loader));
+	number_set_deinit(&present);
+	return 0;
 }
 
 int capture_start(struct capture *cap)
@@ -186,7 +213,8 @@ int capture_start(struct capture *cap)
 	if (started_ns)
 		cap->start_ns = clock_boottime_ns() - started_ns;
 	rows_feed_preload(&cap->rows);
-	return rows_feed_ask(&cap->rows);
+	err = capture_watch_kernel(cap);
+	return err ? err : rows_feed_ask(&cap->rows);
 }
 
 static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counters *counters)
@@ -203,16 +231,28 @@ static void capture_ask_symbols(struct capture *cap)
 		exes_ask_symbols(&cap->drain.exes, cap->debuginfod);
 }
 
+/* The epoch that began at the last drain has ended at @now_ns. */
+static void capture_end_epoch(struct capture *cap, uint64_t now_ns)
+{
+	struct drain *drain = &cap->drain;
+
+	drain->epoch_start_ns = drain->epoch_end_ns ? drain->epoch_end_ns : cap->window_start_ns;
+	drain->epoch_end_ns = now_ns;
+	if (cap->kernel.map)
+		kernel_watch_flipped(&cap->kernel, loader_module_loads(&cap->loader), now_ns);
+}
+
 /* One drain: flip, wait, read. When shards fill fast, come back sooner. */
 static int capture_drain(struct capture *cap)
 {
-	uint64_t rss;
+	uint64_t rss, now = clock_monotonic_ns();
 	int epoch, err;
 
 	perf_events_read_ticks(&cap->events);
 	epoch = loader_flip(&cap->loader);
 	if (epoch < 0)
 		return epoch;
+	capture_end_epoch(cap, now);
 	err = drain_epoch(&cap->drain, epoch, add_to_books, cap);
 	if (cap->drain.wants_flip && cap->drain_period_ns > DRAIN_PERIOD_MIN_NS)
 		cap->drain_period_ns /= 2;
@@ -223,13 +263,30 @@ static int capture_drain(struct capture *cap)
 		err = rows_feed_ask(&cap->rows);
 	capture_ask_symbols(cap);
 	rows_feed_mark_used(&cap->rows, ++cap->drain.nr);
-	cap->next_drain_ns = clock_monotonic_ns() + cap->drain_period_ns;
+	cap->last_drain_ns = clock_monotonic_ns();
+	cap->next_drain_ns = cap->last_drain_ns + cap->drain_period_ns;
 	rss = own_rss_anon_bytes();
 	if (rss > cap->rss_anon_peak_bytes)
 		cap->rss_anon_peak_bytes = rss;
 	if (err)
 		log_error("drain: %s", strerror(-err));
 	return err;
+}
+
+static bool capture_kernel_changes(const struct capture *cap, bool is_announced)
+{
+	return cap->kernel.map &&
+	       (is_announced || loader_module_loads(&cap->loader) != cap->kernel.module_loads);
+}
+
+/* What came or went may be a reason to drain early. */
+static void capture_take_kernel(struct capture *cap)
+{
+	uint64_t early_ns = cap->last_drain_ns + DRAIN_PERIOD_MIN_NS;
+
+	kernel_watch_take(&cap->kernel, loader_module_loads(&cap->loader));
+	if (cap->kernel.must_flip && early_ns < cap->next_drain_ns)
+		cap->next_drain_ns = early_ns;
 }
 
 /* Announcements at once, so that their rows come soon. */
@@ -282,10 +339,13 @@ static void handle_hotplug(struct capture *cap)
 	while (more) {
 		if (!hotplug_next(cap->hotplug_fd, &event, &more))
 			continue;
-		if (event.is_online)
+		if (event.is_online) {
 			perf_events_cpu_online(&cap->events, event.cpu);
-		else
+			ksym_events_cpu_online(&cap->kernel.events, event.cpu);
+		} else {
 			perf_events_cpu_offline(&cap->events, event.cpu);
+			ksym_events_cpu_offline(&cap->kernel.events, event.cpu);
+		}
 	}
 }
 
@@ -297,7 +357,11 @@ int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 		{.fd = cap->hotplug_fd, .events = POLLIN},
 		{.fd = targets_poll_fd(&cap->targets), .events = POLLIN},
 		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
+		{.fd = ksym_events_fd(&cap->kernel.events), .events = POLLIN},
 	};
+
+	if (cap->kernel.map)
+		kernel_map_forget(cap->kernel.map, cap->window_start_ns);
 
 	for (;;) {
 		uint64_t now = clock_monotonic_ns();
@@ -323,6 +387,8 @@ int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 			return err;
 		if (fds[4].revents)
 			capture_take_rows(cap);
+		if (capture_kernel_changes(cap, fds[5].revents))
+			capture_take_kernel(cap);
 		if (fds[2].revents)
 			handle_hotplug(cap);
 		if (fds[3].revents && targets_all_gone(&cap->targets))
@@ -397,6 +463,8 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	if (!ledger)
 		return -ENOMEM;
 	ledger_init(ledger);
+	if (cap->kernel.map)
+		kernel_watch_finish(&cap->kernel, loader_module_loads(&cap->loader));
 	err = capture_drain(cap);
 	now = clock_monotonic_ns();
 	if (!err)
@@ -434,6 +502,20 @@ struct module *const *capture_modules(const struct capture *cap, size_t *cnt)
 	return cap->handed_modules;
 }
 
+struct kernel_map *capture_kernel(struct capture *cap)
+{
+	return cap->kernel.map;
+}
+
+uint64_t capture_take_names_cpu_ns(struct capture *cap)
+{
+	uint64_t cpu_ns = cap->kernel.cpu_ns;
+
+	cap->kernel.cpu_ns = 0;
+	cap->names_cpu_ns += cpu_ns;
+	return cpu_ns;
+}
+
 void capture_cost(struct capture *cap, struct ledger_cost *cost)
 {
 	struct program_stats stats;
@@ -441,7 +523,7 @@ void capture_cost(struct capture *cap, struct ledger_cost *cost)
 	loader_program_stats(loader_oncpu_fd(&cap->loader), &stats);
 	cost->bpf_run_ns = stats.run_ns;
 	cost->bpf_runs = stats.runs;
-	cost->capture_cpu_ns = clock_process_cpu_ns();
+	cost->capture_cpu_ns = clock_process_cpu_ns() - cap->names_cpu_ns - cap->kernel.cpu_ns;
 	cost->rss_anon_peak_bytes = cap->rss_anon_peak_bytes;
 	cost->kernel_bytes = loader_kernel_bytes(&cap->loader);
 	cost->verifier_insns = loader_verified_insns(&cap->loader);
@@ -458,6 +540,7 @@ void capture_close(struct capture *cap)
 	free(cap->handed_modules);
 	books_deinit(&cap->books);
 	targets_deinit(&cap->targets);
+	kernel_watch_deinit(&cap->kernel);
 	loader_close(&cap->loader);
 	if (cap->hotplug_fd >= 0)
 		close(cap->hotplug_fd);

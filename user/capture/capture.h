@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/parse.h"
+#include "proc/kernel_map.h"
 #include "proc/module.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -48,6 +49,7 @@ struct capture_opts {
 	bool no_inherit; /* do not follow children of tgids */
 	bool include_idle;
 	bool no_kernel_stacks, no_user_stacks;
+	bool no_kernel_names; /* nobody will ask for them: --no-symbols */
 	uint32_t by; /* enum capture_by; 0: BY_COMM */
 	uint32_t max_depth; /* user frames kept; 0: the limit */
 	uint64_t max_kernel_bytes; /* bound for our maps; 0: default */
@@ -58,6 +60,11 @@ struct capture_opts {
 	bool load_uprobe; /* load the probe program too */
 	bool test_plain_scratch; /* tests only, see struct bp_config */
 };
+
+static inline bool capture_names_kernel(const struct capture_opts *opts)
+{
+	return !opts->no_kernel_stacks && !opts->no_kernel_names;
+}
 
 /*
  * 0 or negative errno, after log_error() has said what failed, on which object and how to mend it.
@@ -106,6 +113,14 @@ int capture_stop(struct capture *cap);
 /* modules[i] of the profile handed out last: borrowed until the next capture_window() or
  * capture_close(). */
 struct module *const *capture_modules(const struct capture *cap, size_t *cnt);
+
+/* What kernel code lay where in the window handed out last, for its names; borrowed as they are.
+ * NULL: nobody wanted it. */
+struct kernel_map *capture_kernel(struct capture *cap);
+
+/* CPU time that reading the kernel's symbols has taken beside the recording, since the last call:
+ * symbolizing's, and not in capture_cost(). */
+uint64_t capture_take_names_cpu_ns(struct capture *cap);
 
 /* The command line's --strict and the summary need no more than the ledger; this adds our own
  * process' cost so far to it. */

@@ -17,6 +17,7 @@
 #include "capture/jit.h"
 #include "capture/loader.h"
 #include "capture/snapshot.h"
+#include "proc/kernel_map.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
 
@@ -39,6 +40,8 @@ struct drain {
 	struct module **modules; /* owned array of borrowed: per mapping of prof */
 	size_t module_cnt, module_cap;
 	uint32_t kernel_mapping, anon_mapping, unknown_mapping;
+	const struct kernel_map *kernel; /* borrowed; NULL: nobody wants names */
+	uint64_t epoch_start_ns, epoch_end_ns; /* of the one that is drained, CLOCK_MONOTONIC */
 	struct jit jit;
 	uint32_t *stack_ids; /* owned: shard stack -> profile stack */
 	uint64_t outcomes[BP_STACK_OUTCOME_CNT];

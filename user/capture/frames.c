@@ -85,6 +85,22 @@ static uint32_t user_location(struct drain *drain, uint64_t frame, const struct 
 	return profile_location(drain->prof, mapping, exe_vaddr(exe, bp_frame_off(frame)), 0);
 }
 
+/* Of code that has been elsewhere, or not at all, before: the mapping tells it from what was there
+ * then. */
+static uint32_t kernel_mapping(struct drain *drain, uint64_t ip)
+{
+	const char *owner = drain->kernel
+				    ? kernel_map_owner(drain->kernel, ip, drain->epoch_start_ns,
+						       drain->epoch_end_ns)
+				    : NULL;
+	char path[KERNEL_OWNER_BYTES + 2]; /* brackets, and the NUL that is counted */
+
+	if (!owner)
+		return drain->kernel_mapping;
+	snprintf(path, sizeof(path), "[%.*s]", KERNEL_OWNER_BYTES - 1, owner);
+	return profile_mapping(drain->prof, path, "");
+}
+
 uint32_t user_frame_slot(uint32_t i)
 {
 	return i < BP_FRAMES_LEAF ? i : BP_FRAMES_LEAF + (i - BP_FRAMES_LEAF) % BP_FRAMES_ROOT;
@@ -142,9 +158,12 @@ uint32_t frames_to_stack(struct drain *drain, const struct bp_stack *stack, cons
 		return drain->full_stack;
 	}
 	/* bpf_get_stack() gives return addresses for all but the first: move them onto the call. */
-	for (uint32_t i = 0; i < stack->kernel_cnt && i < BP_FRAMES_KERNEL; i++)
-		locations[cnt++] = profile_location(drain->prof, drain->kernel_mapping,
-						    frames[i] - !!i, LOCATION_KERNEL);
+	for (uint32_t i = 0; i < stack->kernel_cnt && i < BP_FRAMES_KERNEL; i++) {
+		uint64_t ip = frames[i] - !!i;
+
+		locations[cnt++] = profile_location(drain->prof, kernel_mapping(drain, ip), ip,
+						    LOCATION_KERNEL);
+	}
 	user_frames_kept(drain, total, &leaf, &root);
 	for (uint32_t i = 0; i < leaf; i++)
 		locations[cnt++] = user_location(drain, user[user_frame_slot(i)], who);

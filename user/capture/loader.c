@@ -127,6 +127,8 @@ static void choose_programs(struct bpfprof *skel, const struct capture_opts *opt
 	bpf_program__set_autoload(skel->progs.bp_uprobe, opts->load_uprobe);
 	bpf_program__set_autoload(skel->progs.bp_fork, follows);
 	bpf_program__set_autoload(skel->progs.bp_exit, follows);
+	bpf_program__set_autoload(skel->progs.bp_module,
+				  capture_names_kernel(opts) && !access("/proc/modules", F_OK));
 }
 
 static void *map_shared(struct bpf_map *map, size_t elem_bytes, size_t *bytes_out)
@@ -402,6 +404,22 @@ int loader_follow_children(struct loader *loader)
 	skel->links.bp_fork = bpf_program__attach(skel->progs.bp_fork);
 	skel->links.bp_exit = bpf_program__attach(skel->progs.bp_exit);
 	return skel->links.bp_fork && skel->links.bp_exit ? 0 : -errno;
+}
+
+int loader_watch_modules(struct loader *loader)
+{
+	struct bpfprof *skel = loader->skel;
+
+	if (!bpf_program__autoload(skel->progs.bp_module))
+		return 0;
+	skel->links.bp_module =
+		bpf_program__attach_raw_tracepoint(skel->progs.bp_module, "module_load");
+	return skel->links.bp_module ? 0 : -errno;
+}
+
+uint32_t loader_module_loads(const struct loader *loader)
+{
+	return __atomic_load_n(&loader->mem.ctl->module_loads, __ATOMIC_RELAXED);
 }
 
 int loader_wait_for_programs(struct loader *loader)

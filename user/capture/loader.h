@@ -54,6 +54,11 @@ int loader_add_target(struct loader *loader, enum bp_target_kind kind, uint32_t 
 /* Attach the fork and exit tracepoints that keep the targets' children. 0 or negative errno. */
 int loader_follow_children(struct loader *loader);
 
+/* Count modules that are loaded from now on, and wake the ring's reader. Nothing on a kernel
+ * without modules. 0 or negative errno. */
+int loader_watch_modules(struct loader *loader);
+uint32_t loader_module_loads(const struct loader *loader);
+
 /* Make the other epoch current and wait until no program still writes the old one. Returns the old
  * epoch (0, 1) or negative errno. */
 int loader_flip(struct loader *loader);

@@ -307,6 +307,7 @@ struct capture_opts record_capture_opts(const struct record_opts *opts)
 		.include_idle = opts->include_idle,
 		.no_kernel_stacks = opts->user_only,
 		.no_user_stacks = opts->kernel_only,
+		.no_kernel_names = opts->no_symbols,
 		.by = opts->by.bits,
 		.max_depth = (uint32_t)opts->max_depth,
 		.max_kernel_bytes = opts->max_memory_bytes,

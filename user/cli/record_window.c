@@ -46,6 +46,7 @@ static int symbolize(struct recording *rec, const struct window *window)
 		.lines_budget_ns = lines_budget_ns(rec->opts),
 		.sources = {.debuginfod = rec->debuginfod,
 			    .debug_dirs = rec->opts->debug_dirs.items},
+		.kernel = capture_kernel(rec->capture),
 	};
 	uint64_t cpu_ns = clock_process_cpu_ns();
 	struct module *const *modules;
@@ -54,7 +55,8 @@ static int symbolize(struct recording *rec, const struct window *window)
 
 	modules = capture_modules(rec->capture, &module_cnt);
 	err = symbolizer_run(window->prof, modules, module_cnt, &opts, &window->ledger->frames);
-	window->ledger->cost.symbolize_cpu_ns += clock_process_cpu_ns() - cpu_ns;
+	window->ledger->cost.symbolize_cpu_ns +=
+		clock_process_cpu_ns() - cpu_ns + capture_take_names_cpu_ns(rec->capture);
 	return err;
 }
 

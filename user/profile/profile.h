@@ -189,6 +189,10 @@ uint32_t profile_location_lines(struct profile *prof, uint32_t mapping, uint64_t
 void profile_set_lines(struct profile *prof, uint32_t location, const struct profile_line *lines,
 		       size_t line_cnt);
 
+/* Move @location, which has no lines yet, into @mapping: what it belongs to may show only when it
+ * is named. Where there is an equal one in @mapping, both stay. */
+void profile_set_mapping(struct profile *prof, uint32_t location, uint32_t mapping);
+
 /* @locations: leaf first. */
 uint32_t profile_stack(struct profile *prof, const uint32_t *locations, size_t cnt);
 

@@ -162,6 +162,24 @@ void profile_set_lines(struct profile *prof, uint32_t location, const struct pro
 	loc->line_cnt = (uint16_t)line_cnt;
 }
 
+void profile_set_mapping(struct profile *prof, uint32_t location, uint32_t mapping)
+{
+	struct profile_location *loc;
+	struct location_key key;
+
+	if (prof->err || location == PROFILE_NONE || mapping == PROFILE_NONE)
+		return;
+	loc = &prof->locations[location];
+	key = (struct location_key){
+		.address = loc->address,
+		.mapping = mapping,
+		.flags = loc->flags,
+	};
+	if (!loc->line_cnt && profile_note(prof, &prof->location_index,
+					   location_hash(&key, HASH_BY_ADDRESS), location))
+		loc->mapping = mapping;
+}
+
 const char *profile_location_name(const struct profile *prof, uint32_t location, uint32_t line)
 {
 	const struct profile_location *loc = &prof->locations[location];

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cache_dir.h"
-#include "proc/kallsyms.h"
+#include "proc/kernel_map.h"
 #include "proc/module.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -40,7 +40,7 @@ struct symbolizer {
 	size_t item_cnt;
 	struct demangler *demangler; /* owned */
 	struct cache_dir *cache; /* owned: of names; NULL: nothing is kept */
-	struct kallsyms *kallsyms; /* owned; NULL until the kernel's turn, or when unreadable */
+	struct kernel_map *own_kernel; /* owned; NULL: opts->kernel is there, or not yet needed */
 	struct buf name, system_name; /* scratch */
 	uint64_t deadline_ns; /* for lines; 0: none */
 	struct lines_cut cut;

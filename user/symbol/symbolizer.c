@@ -22,7 +22,7 @@ static void symbolizer_deinit(struct symbolizer *sym)
 	free(sym->items);
 	demangler_free(sym->demangler);
 	cache_dir_close(sym->cache);
-	kallsyms_free(sym->kallsyms);
+	kernel_map_free(sym->own_kernel);
 	buf_deinit(&sym->name);
 	buf_deinit(&sym->system_name);
 }
@@ -116,6 +116,14 @@ static const struct module *module_of(const struct symbolizer *sym, uint32_t map
 	return mapping < sym->module_cnt ? sym->modules[mapping] : NULL;
 }
 
+/* Of a profile without flags the path says so. */
+static bool is_kernel(const struct symbolizer *sym, const struct pending *item)
+{
+	return item->mapping != PROFILE_NONE &&
+	       (sym->prof->locations[item->location].flags & LOCATION_KERNEL ||
+		!strcmp(naming_path(sym, item->mapping), naming_kernel_path));
+}
+
 /* Another kernel's: ours has other code there. */
 static int leave_kernel(struct symbolizer *sym, const struct pending *items, size_t cnt)
 {
@@ -128,7 +136,7 @@ static int name_items(struct symbolizer *sym, const struct pending *items, size_
 {
 	const struct module *module = module_of(sym, items[0].mapping);
 
-	if (!strcmp(naming_path(sym, items[0].mapping), naming_kernel_path))
+	if (is_kernel(sym, &items[0]))
 		return sym->opts->elsewhere ? leave_kernel(sym, items, cnt)
 					    : name_kernel(sym, items, cnt);
 	if (module && module->kind == MODULE_JIT)

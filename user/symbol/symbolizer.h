@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "proc/kernel_map.h"
 #include "proc/module.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -40,11 +41,16 @@ struct symbolizer_opts {
 	uint64_t lines_budget_ns; /* from the start, for DWARF; 0: as long as it takes */
 	struct symbol_sources sources;
 	const struct symbolizer_elsewhere *elsewhere; /* NULL: recorded here and now */
+	/* Borrowed: what kernel code lay where when it was sampled. NULL, or not read yet: read
+	 * now. */
+	struct kernel_map *kernel;
 };
 
 /*
  * Name every location of @prof that has no lines yet. @modules[i] (borrowed, NULL where unknown) is
- * the module of mapping i; the kernel's mapping is the one whose path is "[kernel.kallsyms]". The
+ * the module of mapping i; the kernel's mapping is the one whose path is "[kernel.kallsyms]", and
+ * those of its modules have locations with LOCATION_KERNEL too: "[nf_tables]". A module's function
+ * that is found in the former moves to the latter. The
  * names of a stripped module come from its debug file where there is one (elf/debug_file.h); files,
  * lines and the calls that were inlined from DWARF (elf/dwarf_index.h), those of a Go program from
  * its own tables (elf/go_symbols.h); those of JIT code from its runtime's list (symbol/perf_map.h).
