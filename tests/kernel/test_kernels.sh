@@ -104,6 +104,9 @@ run_kernel() {
 	for file in $static_programs; do
 		set -- "$@" -f "$programs/$file"
 	done
+	for file in "$("$here/fetch-kernel" "$name" 2> /dev/null)"/modules/*.ko; do
+		[ ! -e "$file" ] || set -- "$@" -f "$file"
+	done
 	"$here/run-vm" --kernel "$name" --append "$append" --timeout 240 --out "$out" "$@" -- sh guest-main \
 		> "$out/tap" 2> "$out/run-vm.log"
 	vm=$?

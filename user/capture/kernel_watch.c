@@ -12,8 +12,8 @@
 /* What the drain waits for a reading: usually it is there, for a drain comes once a second. */
 #define READING_WAIT_NS (100 * NSEC_PER_MSEC)
 
-/* From the start of one reading to that of the next, in times of what it took. */
-enum { READING_SPACING = 10 };
+/* Readings may take a tenth of the time since the start, and that of so many as the last one. */
+enum { READING_SHARE = 10, READING_BURST = 8 };
 
 int kernel_watch_init(struct kernel_watch *watch)
 {
@@ -58,6 +58,7 @@ static void join_reading(struct kernel_watch *watch, uint64_t until_ns)
 		return;
 	watch->is_reading = false;
 	watch->cpu_ns += watch->reading.cpu_ns;
+	watch->spent_ns += watch->reading.end_ns - watch->reading.start_ns;
 	if (watch->reading.syms &&
 	    kernel_map_add(watch->map, watch->reading.syms, watch->reading.from_ns))
 		log_debug("kernel symbols: no memory");
@@ -84,6 +85,7 @@ void kernel_watch_begin(struct kernel_watch *watch, const struct number_set *cpu
 
 	watch->module_loads = module_loads;
 	watch->epoch_ns = epoch_ns;
+	watch->begin_ns = epoch_ns;
 	if (err) {
 		log_debug("announcements of kernel code: %s", strerror(-err));
 		ksym_events_close(&watch->events);
@@ -109,11 +111,13 @@ static void on_record(void *arg, const struct ksym_record *record)
 		watch->must_flip |= kernel_map_came(watch->map, record, watch->epoch_ns);
 }
 
-static uint64_t next_reading_ns(const struct kernel_watch *watch)
+static bool may_read(const struct kernel_watch *watch)
 {
 	const struct kernel_reading *last = &watch->reading;
+	uint64_t free_ns = READING_BURST * (last->end_ns - last->start_ns);
 
-	return last->start_ns + READING_SPACING * (last->end_ns - last->start_ns);
+	return watch->spent_ns <=
+	       free_ns + (clock_monotonic_ns() - watch->begin_ns) / READING_SHARE;
 }
 
 void kernel_watch_take(struct kernel_watch *watch, uint32_t module_loads)
@@ -128,7 +132,7 @@ void kernel_watch_take(struct kernel_watch *watch, uint32_t module_loads)
 		want_reading(watch);
 	}
 	join_reading(watch, 0);
-	if (!watch->wanted_ns || watch->is_reading || clock_monotonic_ns() < next_reading_ns(watch))
+	if (!watch->wanted_ns || watch->is_reading || !may_read(watch))
 		return;
 	wanted_ns = watch->wanted_ns;
 	watch->wanted_ns = 0;

@@ -3,8 +3,8 @@
  * Keeps the map of kernel code (proc/kernel_map.h) up to date while we record: announcements as
  * they come, and readings of /proc/kallsyms, each in a thread of its own that ends with it, because
  * the kernel needs 40 ms to print it and the drain cannot wait. The first begins when sampling has;
- * another when a module was loaded or announcements were lost, but they take at most a tenth of a
- * CPU: what a module that is gone by then was called is not known.
+ * another when a module was loaded or announcements were lost, but after the first few they take at
+ * most a tenth of the time: what a module that is gone by then was called is not known.
  */
 #ifndef BPFPROF_CAPTURE_KERNEL_WATCH_H
 #define BPFPROF_CAPTURE_KERNEL_WATCH_H
@@ -32,7 +32,9 @@ struct kernel_watch {
 	bool is_reading;
 	uint64_t wanted_ns; /* since when another reading is due; 0: none is */
 	uint64_t epoch_ns; /* when the epoch began that is being sampled */
-	uint64_t cpu_ns; /* that readings have used */
+	uint64_t cpu_ns; /* that readings have used, for whoever takes it */
+	uint64_t begin_ns; /* of the recording */
+	uint64_t spent_ns; /* on readings since then, by the clock */
 	uint32_t module_loads; /* as of the last look */
 	bool must_flip; /* an address has changed hands: the epoch should end */
 };
