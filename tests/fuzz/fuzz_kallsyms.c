@@ -26,6 +26,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			abort();
 		ip = ip * 16 + (i < (int)len ? data[i] : 0xf);
 	}
+	if (kallsyms_add_ends(syms, &ip, 1))
+		abort();
 	cnt = kallsyms_cnt(syms);
 	modules = kallsyms_split(syms);
 	if (!modules || kallsyms_cnt(syms) + kallsyms_cnt(modules) != cnt)

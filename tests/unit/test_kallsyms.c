@@ -190,6 +190,35 @@ static void test_no_file(void **state)
 	kallsyms_free(NULL);
 }
 
+/* A program ends before the next symbol; where one begins there, that is no end. */
+static void test_ends(void **state)
+{
+	static const uint64_t ends[] = {0xffffffffc0300040, 0xffffffffc0200100, 0xffffffff81000100,
+					0xffffffffc0900000};
+	struct kallsyms *syms = parse("ffffffff81000000 T core_a\n"
+				      "ffffffffc0200000 t bpf_prog_x\t[bpf]\n"
+				      "ffffffffc0200100 t bpf_prog_y\t[bpf]\n"
+				      "ffffffffc0300000 t bpf_prog_z\t[bpf]\n");
+	struct kallsyms *modules;
+
+	check_name(syms, 0xffffffffc0300050, "bpf_prog_z");
+	assert_int_equal(kallsyms_add_ends(syms, NULL, 0), 0);
+	assert_int_equal(kallsyms_add_ends(syms, ends, 4), 0);
+	check_name(syms, 0xffffffffc020003f, "bpf_prog_x");
+	check_name(syms, 0xffffffffc0200100, "bpf_prog_y");
+	check_name(syms, 0xffffffffc030003f, "bpf_prog_z");
+	check_name(syms, 0xffffffffc0300040, NULL);
+	check_name(syms, 0xffffffff810000ff, "core_a");
+	check_name(syms, 0xffffffff81000100, NULL);
+	modules = kallsyms_split(syms);
+	assert_non_null(modules);
+	check_name(modules, 0xffffffffc030003f, "bpf_prog_z");
+	check_name(modules, 0xffffffffc0300040, NULL);
+	check_name(syms, 0xffffffff810000ff, "core_a");
+	kallsyms_free(modules);
+	kallsyms_free(syms);
+}
+
 /* The core apart from what comes and goes; each still finds its own, and only that. */
 static void test_split(void **state)
 {
@@ -241,10 +270,15 @@ static void test_split_restricted(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lookup),		 cmocka_unit_test(test_split),
-		cmocka_unit_test(test_split_restricted), cmocka_unit_test(test_modules),
-		cmocka_unit_test(test_restricted),	 cmocka_unit_test(test_malformed_lines),
-		cmocka_unit_test(test_digits),		 cmocka_unit_test(test_long_file),
+		cmocka_unit_test(test_lookup),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_split_restricted),
+		cmocka_unit_test(test_modules),
+		cmocka_unit_test(test_restricted),
+		cmocka_unit_test(test_malformed_lines),
+		cmocka_unit_test(test_digits),
+		cmocka_unit_test(test_long_file),
 		cmocka_unit_test(test_no_file),
 	};
 

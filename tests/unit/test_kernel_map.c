@@ -219,6 +219,22 @@ static void test_readings(void **state)
 	kernel_map_free(map);
 }
 
+/* A program of a reading has no end: what was loaded behind it is not its code. */
+static void test_tail(void **state)
+{
+	struct kernel_map *map = new_map(CORE "ffffffffc0100000 t bpf_prog_old\t[bpf]\n");
+
+	add_reading(map,
+		    CORE "ffffffffc0100000 t bpf_prog_old\t[bpf]\n"
+			 "ffffffffc0104000 t init_module\t[raid6_pq]\n",
+		    500);
+	came(map, "bpf_prog_new", AREA + 0x102000, 0x100, 100, 0);
+	check_name(map, AREA + 0x100010, NULL, "bpf_prog_old", "bpf_prog_old");
+	check_name(map, AREA + 0x104010, NULL, "init_module", "raid6_pq");
+	check_name(map, AREA + 0x102010, NULL, "bpf_prog_new", "bpf_prog_new");
+	kernel_map_free(map);
+}
+
 /* Windows: what ended before is forgotten, what is there stays. */
 static void test_forget(void **state)
 {
@@ -312,8 +328,9 @@ int main(void)
 		cmocka_unit_test(test_nothing_changes), cmocka_unit_test(test_announced),
 		cmocka_unit_test(test_hands),		cmocka_unit_test(test_when_to_flip),
 		cmocka_unit_test(test_told_late),	cmocka_unit_test(test_readings),
-		cmocka_unit_test(test_forget),		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_restricted),	cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_forget),		cmocka_unit_test(test_tail),
+		cmocka_unit_test(test_bounds),		cmocka_unit_test(test_restricted),
+		cmocka_unit_test(test_unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

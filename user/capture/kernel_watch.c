@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "capture/bpf_code.h"
 
 /* What the drain waits for a reading: usually it is there, for a drain comes once a second. */
 #define READING_WAIT_NS (100 * NSEC_PER_MSEC)
@@ -21,13 +22,28 @@ int kernel_watch_init(struct kernel_watch *watch)
 	return watch->map ? 0 : -ENOMEM;
 }
 
+/* Programs end where they end, and not with the next symbol: a module may be loaded behind them. */
+static void end_programs(struct kallsyms *syms)
+{
+	struct bpf_code code = {0};
+	int err = kallsyms_is_restricted(syms) ? 0 : bpf_code_read(&code);
+
+	if (!err)
+		err = kallsyms_add_ends(syms, code.ends, code.cnt);
+	if (err)
+		log_debug("kernel symbols: ends of BPF programs: %s", strerror(-err));
+	bpf_code_deinit(&code);
+}
+
 static void *reading_main(void *arg)
 {
 	struct kernel_reading *reading = arg;
 
 	reading->start_ns = clock_monotonic_ns();
 	reading->syms = kallsyms_open(KALLSYMS_PATH);
-	if (!reading->syms)
+	if (reading->syms)
+		end_programs(reading->syms);
+	else
 		log_debug("kernel symbols: read '" KALLSYMS_PATH "': %s", strerror(errno));
 	reading->cpu_ns = clock_thread_cpu_ns();
 	reading->end_ns = clock_monotonic_ns();

@@ -393,6 +393,55 @@ size_t kallsyms_cnt(const struct kallsyms *syms)
 	return syms->cnt;
 }
 
+/* NULL: no code that is known is there. */
+static const struct ksym *find_sym(const struct kallsyms *syms, uint64_t ip)
+{
+	size_t low = 0, high = syms->cnt;
+	const struct ksym *sym;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (syms->syms[mid].ip <= ip)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (!low || syms->syms[low - 1].rank == KSYM_END)
+		return NULL;
+	sym = &syms->syms[low - 1];
+	if ((low == syms->cnt || syms->syms[low].owner != sym->owner) &&
+	    ip - sym->ip >= KALLSYMS_TAIL_BYTES)
+		return NULL;
+	return sym;
+}
+
+int kallsyms_add_ends(struct kallsyms *syms, const uint64_t *ends, size_t cnt)
+{
+	size_t known = syms->cnt;
+	int err = array_reserve(&syms->syms, &syms->cap, known + cnt, sizeof(*syms->syms));
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct ksym *sym = find_sym(syms, ends[i] - 1);
+
+		/* An end goes where the code goes that it ends. */
+		syms->syms[known + i] = (struct ksym){
+			.ip = ends[i],
+			.owner = sym ? sym->owner : 0,
+			.rank = KSYM_END,
+		};
+	}
+	syms->cnt += cnt;
+	err = sort_syms(syms);
+	if (err)
+		syms->cnt = known;
+	else
+		unique_syms(syms);
+	return err;
+}
+
 static int copy_sym(struct kallsyms *syms, const struct kallsyms *from, struct ksym sym)
 {
 	int err = array_reserve(&syms->syms, &syms->cap, syms->cnt + 1, sizeof(*syms->syms));
@@ -454,29 +503,6 @@ fail:
 	kallsyms_free(modules);
 	errno = ENOMEM;
 	return NULL;
-}
-
-/* NULL: no code that is known is there. */
-static const struct ksym *find_sym(const struct kallsyms *syms, uint64_t ip)
-{
-	size_t low = 0, high = syms->cnt;
-	const struct ksym *sym;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (syms->syms[mid].ip <= ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || syms->syms[low - 1].rank == KSYM_END)
-		return NULL;
-	sym = &syms->syms[low - 1];
-	if ((low == syms->cnt || syms->syms[low].owner != sym->owner) &&
-	    ip - sym->ip >= KALLSYMS_TAIL_BYTES)
-		return NULL;
-	return sym;
 }
 
 const char *kallsyms_find(const struct kallsyms *syms, uint64_t ip)

@@ -40,6 +40,12 @@ bool kallsyms_is_restricted(const struct kallsyms *syms);
  */
 struct kallsyms *kallsyms_split(struct kallsyms *syms);
 
+/*
+ * No code that reaches there goes on beyond each of the @cnt addresses @ends, unless a symbol is
+ * there: what is known of lengths. 0 or -ENOMEM. Before kallsyms_split().
+ */
+int kallsyms_add_ends(struct kallsyms *syms, const uint64_t *ends, size_t cnt);
+
 /* Distinct addresses held. */
 size_t kallsyms_cnt(const struct kallsyms *syms);
 

@@ -311,16 +311,22 @@ const char *kernel_map_owner(const struct kernel_map *map, uint64_t ip, uint64_t
 	return *owner ? owner : NULL;
 }
 
-static bool find_in(const struct kallsyms *modules, uint64_t ip, const char *owner,
+/* Only functions of modules with @is_module. */
+static bool find_in(const struct kernel_map *map, uint64_t ip, const char *owner, bool is_module,
 		    struct kernel_name *out)
 {
-	const char *name = kallsyms_find(modules, ip);
-	const char *found = name ? owner_in(modules, ip) : "";
+	for (size_t i = 0; i < map->reading_cnt; i++) {
+		const struct kallsyms *modules = map->readings[i].modules;
+		const char *name = kallsyms_find(modules, ip);
+		const char *found = name ? owner_in(modules, ip) : "";
 
-	if (!*found || (owner && strcmp(owner, found)))
-		return false;
-	*out = (struct kernel_name){name, found};
-	return true;
+		if (!*found || (owner && strcmp(owner, found)) ||
+		    (is_module && !has_module(modules, ip)))
+			continue;
+		*out = (struct kernel_name){name, found};
+		return true;
+	}
+	return false;
 }
 
 /* The last of them. */
@@ -349,12 +355,10 @@ int kernel_map_find(const struct kernel_map *map, uint64_t ip, const char *owner
 		*out = (struct kernel_name){name, NULL};
 		return 0;
 	}
-	if (owner && find_announced(map, ip, owner, out))
-		return 0;
-	for (size_t i = 0; i < map->reading_cnt; i++)
-		if (find_in(map->readings[i].modules, ip, owner, out))
-			return 0;
-	if (!owner && find_announced(map, ip, NULL, out))
+	/* What a reading has of a program may reach too far: whoever is known better comes first.
+	 */
+	if ((!owner && find_in(map, ip, NULL, true, out)) || find_announced(map, ip, owner, out) ||
+	    find_in(map, ip, owner, false, out))
 		return 0;
 	return -ENOENT;
 }
