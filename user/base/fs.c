@@ -45,6 +45,16 @@ int fs_read_file(const char *path, struct buf *out)
 	return fd < 0 ? -errno : fs_read_fd(fd, out);
 }
 
+ssize_t fs_read_at(int fd, void *out, size_t len, uint64_t off)
+{
+	ssize_t got;
+
+	do {
+		got = pread(fd, out, len, (off_t)off);
+	} while (got < 0 && errno == EINTR);
+	return got < 0 ? -errno : got;
+}
+
 /* The first line of @fd into @out; reads no more chunks than that takes. */
 static int read_line(int fd, struct buf *out)
 {

@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "base/buf.h"
 
@@ -12,6 +14,10 @@
  * negative errno. */
 int fs_read_file(const char *path, struct buf *out);
 int fs_read_fd(int fd, struct buf *out);
+
+/* Up to @len bytes from @off on, through EINTR: how many (0: the file ends before), or negative
+ * errno. */
+ssize_t fs_read_at(int fd, void *out, size_t len, uint64_t off);
 
 /* First line of a small file (sysfs, /proc/sys) without its newline, as an owned string; NULL +
  * errno. */

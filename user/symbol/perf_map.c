@@ -18,12 +18,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/reader.h"
 #include "profile/ledger.h"
+#include "symbol/addresses.h"
 
 enum { PIECE_BYTES = 256 * 1024 };
 
@@ -71,22 +72,6 @@ static bool parse_line(const char *text, size_t len, struct map_line *out)
 	return !rd.err && size && out->last >= out->start && out->name_len && out->name[0];
 }
 
-/* How many of the addresses from @first on lie before @limit. */
-static size_t addresses_before(const struct map_pass *pass, size_t first, uint64_t limit)
-{
-	const uint64_t *base = pass->addresses + first;
-	size_t left = pass->cnt - first;
-
-	while (left > 1) {
-		size_t half = left / 2;
-
-		/* No branch: half of them would be mispredicted, for each line of the file. */
-		base += base[half - 1] < limit ? half : 0;
-		left -= half;
-	}
-	return (size_t)(base - pass->addresses) - first + (left && *base < limit);
-}
-
 static void note_line(struct map_pass *pass, const struct map_line *line, uint64_t offset)
 {
 	const uint64_t *addresses = pass->addresses;
@@ -94,11 +79,12 @@ static void note_line(struct map_pass *pass, const struct map_line *line, uint64
 
 	if (!pass->cnt || line->last < addresses[0] || line->start > addresses[pass->cnt - 1])
 		return;
-	low = addresses_before(pass, 0, line->start);
+	low = addresses_before(addresses, pass->cnt, line->start);
 	if (addresses[low] > line->last)
 		return;
-	high = line->last == UINT64_MAX ? pass->cnt
-					: low + addresses_before(pass, low, line->last + 1);
+	high = line->last == UINT64_MAX
+		       ? pass->cnt
+		       : low + addresses_before(addresses + low, pass->cnt - low, line->last + 1);
 	for (low += pass->cnt, high += pass->cnt; low < high; low /= 2, high /= 2) {
 		if (low & 1)
 			pass->tree[low++] = offset + 1;
@@ -140,17 +126,6 @@ static size_t take_piece(struct map_pass *pass, const char *piece, size_t len, u
 	return len;
 }
 
-/* pread() as if no signal came. */
-static ssize_t read_at(int fd, void *out, size_t len, uint64_t offset)
-{
-	ssize_t got;
-
-	do {
-		got = pread(fd, out, len, (off_t)offset);
-	} while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
-}
-
 /* Have @pass see every line. 0 or negative errno. */
 static int read_lines(struct map_pass *pass, int fd, uint64_t deadline_ns)
 {
@@ -168,11 +143,11 @@ static int read_lines(struct map_pass *pass, int fd, uint64_t deadline_ns)
 		size_t used;
 
 		/* One byte where nothing is allowed: is there more? */
-		got = read_at(fd, piece + have,
-			      !allowed	       ? 1
-			      : allowed < room ? (size_t)allowed
-					       : room,
-			      offset + have);
+		got = fs_read_at(fd, piece + have,
+				 !allowed	  ? 1
+				 : allowed < room ? (size_t)allowed
+						  : room,
+				 offset + have);
 		pass->stats.is_cut = got > 0 && !allowed;
 		if (got <= 0 || !allowed)
 			return got < 0 ? (int)got : 0;
@@ -203,7 +178,7 @@ static int name_of_line(int fd, uint64_t offset, uint64_t address, struct strtab
 			uint32_t *out)
 {
 	char text[PERF_MAP_LINE_BYTES_MAX + 1], cut[PERF_MAP_NAME_BYTES_MAX + 1];
-	ssize_t got = read_at(fd, text, PERF_MAP_LINE_BYTES_MAX, offset);
+	ssize_t got = fs_read_at(fd, text, PERF_MAP_LINE_BYTES_MAX, offset);
 	struct map_line line;
 	struct reader rd;
 	size_t len;
