@@ -76,15 +76,12 @@ static int resolve(int root_fd, const char *path, int flags)
 	return -EAGAIN;
 }
 
-static int open_resolved(int root_fd, const char *path, int flags)
+int root_file_reopen(int path_fd)
 {
-	_cleanup_close_ int path_fd = resolve(root_fd, path, flags);
 	char proc_path[64];
 	struct stat st;
 	int fd;
 
-	if (path_fd < 0)
-		return path_fd;
 	if (fstat(path_fd, &st))
 		return -errno;
 	if (!S_ISREG(st.st_mode))
@@ -92,6 +89,13 @@ static int open_resolved(int root_fd, const char *path, int flags)
 	snprintf(proc_path, sizeof(proc_path), "/proc/self/fd/%d", path_fd);
 	fd = open(proc_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
+}
+
+static int open_resolved(int root_fd, const char *path, int flags)
+{
+	_cleanup_close_ int path_fd = resolve(root_fd, path, flags);
+
+	return path_fd < 0 ? path_fd : root_file_reopen(path_fd);
 }
 
 int root_file_open(int root_fd, const char *path)

@@ -21,4 +21,8 @@ int root_file_open_nofollow(int root_fd, const char *path);
 /* What lies there, in the end, whatever it is: 0 and *@out, or negative errno. It is not opened. */
 int root_file_stat(int root_fd, const char *path, struct stat *out);
 
+/* The regular file that the O_PATH descriptor @path_fd (stays the caller's) stands for, opened for
+ * reading. As above. */
+int root_file_reopen(int path_fd);
+
 #endif
