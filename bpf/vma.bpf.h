@@ -182,6 +182,8 @@ static __always_inline __u64 vma_frame_base(__u32 slot, struct bp_scratch *s)
 	/* Another sample may have more luck, or has to announce the executable once more. */
 	if (id == BP_EXE_NONE || !s->exe_is_announced)
 		walk_mm(s)->key.mm = NULL;
+	if (id != BP_EXE_NONE && s->rows.state == BP_ROWS_JIT)
+		return BP_FRAME_RAW | start;
 	if (id != BP_EXE_NONE)
 		return (__u64)id << BP_FRAME_OFF_BITS |
 		       ((VMA_WORD(s->vma, vm_pgoff) << 12) & ((1ULL << BP_FRAME_OFF_BITS) - 1));

@@ -114,6 +114,7 @@ enum bp_rows_state {
 	BP_ROWS_AWAITED = 0, /* userspace has not come to it yet */
 	BP_ROWS_BUILT, /* the file has no unwind information */
 	BP_ROWS_REFUSED, /* there will be none: the file is gone or broken, or there is no room */
+	BP_ROWS_JIT, /* it is memory that code is written into (a memfd): its frames are raw */
 };
 
 /*

@@ -217,9 +217,10 @@ int row_store_add(struct row_store *store, uint32_t exe_id, const struct bp_exe_
 	return 0;
 }
 
-void row_store_refuse(struct row_store *store, uint32_t exe_id, const struct bp_exe_key *key)
+void row_store_refuse(struct row_store *store, uint32_t exe_id, const struct bp_exe_key *key,
+		      enum bp_rows_state why)
 {
-	static const struct bp_rows none = {.state = BP_ROWS_REFUSED};
+	const struct bp_rows none = {.state = why};
 	const struct resident nothing = {.key = *key, .is_vdso = exe_id == BP_EXE_VDSO};
 
 	publish(store, &nothing, &none);

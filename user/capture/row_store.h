@@ -56,8 +56,10 @@ int row_store_add(struct row_store *store, uint32_t exe_id, const struct bp_exe_
 int row_store_find(const struct row_store *store, uint32_t exe_id, uint64_t file_off,
 		   struct bp_rule *out, bool *tracks_bx);
 
-/* Tell the kernel that executable @exe_id gets no rows: its samples need not wait for them. */
-void row_store_refuse(struct row_store *store, uint32_t exe_id, const struct bp_exe_key *key);
+/* Tell the kernel that executable @exe_id gets no rows, and why (BP_ROWS_REFUSED, BP_ROWS_JIT): its
+ * samples need not wait for them. */
+void row_store_refuse(struct row_store *store, uint32_t exe_id, const struct bp_exe_key *key,
+		      enum bp_rows_state why);
 
 /* A frame of @exe_id was seen in drain @drain_nr. */
 void row_store_used(struct row_store *store, uint32_t exe_id, uint64_t drain_nr);

@@ -37,7 +37,8 @@ void rows_feed_preload(struct rows_feed *feed)
 static void refuse(struct rows_feed *feed, struct exe_entry *exe)
 {
 	exe->rows_at = ROWS_NOWHERE;
-	row_store_refuse(&feed->store, exe->id, &exe->key);
+	row_store_refuse(&feed->store, exe->id, &exe->key,
+			 exe->module->kind == MODULE_ANON ? BP_ROWS_JIT : BP_ROWS_REFUSED);
 }
 
 int rows_feed_ask(struct rows_feed *feed)

@@ -24,6 +24,21 @@ struct walk {
 	uint64_t frame; /* the one pushed last */
 };
 
+/*
+ * The frame at @ip, which the kernel side calls @frame: raw where it did not know yet that the file
+ * is memory that code is written into.
+ */
+static uint64_t frame_at(const struct walk *walk, uint64_t frame, uint64_t ip)
+{
+	const struct rows_feed *feed = walk->snapshots->feed;
+	const struct exe_entry *exe;
+
+	if ((frame & BP_FRAME_RAW) || !feed)
+		return frame;
+	exe = exes_find(feed->exes, bp_frame_exe(frame));
+	return exe && exe->module->kind == MODULE_ANON ? BP_FRAME_RAW | ip : frame;
+}
+
 static void walk_init(struct walk *walk, const struct bp_snapshot *snap, struct bp_record *rec)
 {
 	uint32_t first;
@@ -34,7 +49,8 @@ static void walk_init(struct walk *walk, const struct bp_snapshot *snap, struct 
 	first = rec->kernel_cnt + rec->user_total - 1;
 	walk->snap = snap;
 	walk->rec = rec;
-	walk->frame = rec->frames[first];
+	walk->frame = frame_at(walk, rec->frames[first], snap->ip - snap->is_call_site);
+	rec->frames[first] = walk->frame;
 	walk->memory = (struct step_memory){
 		.arch = step_native_arch(),
 		.stack = snap->stack,
@@ -92,7 +108,7 @@ static int walk_push(struct walk *walk)
 
 		if (ip < vma->start || ip >= vma->end)
 			continue;
-		walk->frame = vma->frame_base + (ip - vma->start);
+		walk->frame = frame_at(walk, vma->frame_base + (ip - vma->start), ip);
 		rec->frames[rec->kernel_cnt + user_frame_slot(rec->user_total++)] = walk->frame;
 		return STEP_NEXT;
 	}
