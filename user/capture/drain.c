@@ -270,5 +270,6 @@ int drain_epoch(struct drain *drain, int epoch, drain_counters_fn *add, void *ar
 		drain->wants_flip |= shard_is_half_full(head, &drain->loader->sizes);
 		clear_shard(drain, shard, head);
 	}
+	jit_look_again(&drain->jit);
 	return drain->prof->err;
 }

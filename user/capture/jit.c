@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "profile/profile.h"
 
-/* A descriptor each. */
+/* Two descriptors each. */
 enum { PROCESSES_MAX = 256 };
 
 void jit_deinit(struct jit *jit)
@@ -43,11 +43,27 @@ struct jit_process *jit_find(struct jit *jit, uint32_t tgid, uint64_t start_ns)
 		.mapping = PROFILE_NONE,
 		.module = module_jit((pid_t)tgid),
 		.last_window = jit->window,
+		.looked = jit->drain,
+		.look_next = jit->drain + 1,
 	};
 	if (!process->module)
 		return NULL;
 	jit->cnt++;
 	return process;
+}
+
+void jit_look_again(struct jit *jit)
+{
+	jit->drain++;
+	for (size_t i = 0; i < jit->cnt; i++) {
+		struct jit_process *process = &jit->items[i];
+
+		if (jit->drain < process->look_next)
+			continue;
+		module_jit_refresh(process->module);
+		process->look_next = jit->drain + 2 * (jit->drain - process->looked);
+		process->looked = jit->drain;
+	}
 }
 
 void jit_refresh(struct jit *jit)

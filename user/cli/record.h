@@ -15,6 +15,7 @@
 #include "elf/debuginfod.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
+#include "symbol/jit_advice.h"
 
 enum {
 	RECORD_FREQ_DEFAULT_HZ = 99, /* not 100: in step with nothing that ticks */
@@ -102,6 +103,7 @@ struct recording {
 	struct buf title, rate;
 	struct ledger totals; /* of all windows: --stats, --strict */
 	uint64_t finish_cpu_ns; /* CPU time of ours that went into names and files */
+	struct jit_advice jit_advice; /* that was given */
 	uint64_t rss_peak_bytes; /* anonymous memory after the files were written */
 	bool is_over; /* sampling has ended: what is written now is the last window */
 	bool has_samples;

@@ -37,7 +37,7 @@ static uint64_t lines_budget_ns(const struct record_opts *opts)
 	return share_ns && share_ns < budget_ns ? share_ns : budget_ns;
 }
 
-static int symbolize(struct recording *rec, const struct window *window)
+static int symbolize(struct recording *rec, const struct window *window, uint64_t end_ns)
 {
 	const struct symbolizer_opts opts = {
 		.no_symbols = rec->opts->no_symbols,
@@ -47,6 +47,9 @@ static int symbolize(struct recording *rec, const struct window *window)
 		.sources = {.debuginfod = rec->debuginfod,
 			    .debug_dirs = rec->opts->debug_dirs.items},
 		.kernel = capture_kernel(rec->capture),
+		.start_ns = end_ns - window->prof->duration_ns,
+		.end_ns = end_ns,
+		.jit_advice = &rec->jit_advice,
 	};
 	uint64_t cpu_ns = clock_process_cpu_ns();
 	struct module *const *modules;
@@ -138,7 +141,7 @@ static int finish_files(struct recording *rec, const struct window *window, uint
 	if (rec->is_over)
 		record_symbols_wait(rec);
 	if (!err)
-		err = symbolize(rec, window);
+		err = symbolize(rec, window, end_ns);
 	if (!err)
 		err = profile_set_ledger(window->prof, window->ledger);
 	if (err)

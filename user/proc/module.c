@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/reader.h"
 #include "elf/elf_file.h"
+#include "proc/jitdump_file.h"
 #include "proc/perf_map_file.h"
 
 enum {
@@ -198,6 +199,7 @@ static struct module *module_new(enum module_kind kind, const char *path, size_t
 	module->kind = kind;
 	module->fd = -1;
 	module->root_fd = -1;
+	module->dump_fd = -1;
 	module->path = strndup(path, path_len);
 	if (!module->path) {
 		free(module);
@@ -318,17 +320,32 @@ struct module *module_vdso(void)
 	return module;
 }
 
+/* What is said once of a list that is not the process' own. */
+static void warn_foreign(const struct module *module, const char *list, bool *is_foreign)
+{
+	if (!*is_foreign)
+		log_warn("names of JIT code of process %d: its %s belongs to another user, or "
+			 "everybody may write to it: not read",
+			 (int)module->tgid, list);
+	*is_foreign = true;
+}
+
 void module_jit_refresh(struct module *module)
 {
-	int fd = module->fd < 0 ? perf_map_file_open(module->tgid) : -1;
+	if (module->fd < 0) {
+		int fd = perf_map_file_open(module->tgid);
 
-	if (fd == -EPERM && !module->is_list_foreign)
-		log_warn("names of JIT code: '/tmp/perf-%d.map' belongs to another user than the "
-			 "process: not read",
-			 (int)module->tgid);
-	module->is_list_foreign |= fd == -EPERM;
-	if (fd >= 0)
-		module->fd = fd;
+		if (fd == -EPERM)
+			warn_foreign(module, "perf map in /tmp", &module->is_map_foreign);
+		module->fd = fd < 0 ? -1 : fd;
+	}
+	if (module->dump_fd < 0) {
+		int fd = jitdump_file_open(module->tgid);
+
+		if (fd == -EPERM)
+			warn_foreign(module, "jitdump", &module->is_dump_foreign);
+		module->dump_fd = fd < 0 ? -1 : fd;
+	}
 }
 
 /* The last part of the path that process @tgid was started from, *owned*; NULL: not known. */
@@ -370,6 +387,8 @@ void module_free(struct module *module)
 		close(module->fd);
 	if (module->root_fd >= 0)
 		close(module->root_fd);
+	if (module->dump_fd >= 0)
+		close(module->dump_fd);
 	free(module->path);
 	free(module->program);
 	free(module);

@@ -16,7 +16,7 @@ enum module_kind {
 	MODULE_FILE, /* an ELF file on some file system */
 	MODULE_VDSO, /* the kernel's vdso image */
 	MODULE_ANON, /* anonymous executable memory: no image */
-	MODULE_JIT, /* one process' anonymous code, and its runtime's list of names */
+	MODULE_JIT, /* one process' anonymous code, and its runtime's lists of names */
 	MODULE_KERNEL, /* kernel text, modules, BPF programs */
 };
 
@@ -41,8 +41,8 @@ struct module_identity {
 struct module {
 	enum module_kind kind;
 	char *path; /* owned: from the root of the process's mount namespace, or "[vdso]" */
-	int fd; /* owned, -1 when the file was gone before it could be opened. MODULE_JIT: the list
-		   of names (proc/perf_map_file.h), -1 when there is none */
+	int fd; /* owned, -1 when the file was gone before it could be opened. MODULE_JIT: the perf
+		   map (proc/perf_map_file.h), -1 when there is none */
 	/* Owned, O_PATH: the root that path counts from, where separate symbols may lie; -1 when
 	 * that is our own, or not known any more. */
 	int root_fd;
@@ -55,7 +55,9 @@ struct module {
 	enum module_absence absence;
 	/* MODULE_JIT */
 	pid_t tgid;
-	bool is_list_foreign; /* there is one, but it is not the process' own: said and ignored */
+	int dump_fd; /* owned: the jitdump (proc/jitdump_file.h), -1 when there is none */
+	bool is_map_foreign; /* there is one, but it is not the process' own: said and ignored */
+	bool is_dump_foreign;
 	char *program; /* owned: the name of the process' executable; NULL: not known */
 };
 
@@ -83,7 +85,7 @@ struct module *module_vdso(void);
 /* The JIT code of process @tgid, with path "//anon:TGID". *owned*; NULL + ENOMEM. */
 struct module *module_jit(pid_t tgid);
 
-/* The runtime may have begun its list of names since: look again where there was none. */
+/* The runtime may have begun its lists of names since: look again for what was not there. */
 void module_jit_refresh(struct module *module);
 
 void module_free(struct module *module);

@@ -1,35 +1,68 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runtimes, and their options as of Node 20, OpenJDK 17, CPython 3.12, .NET 8, Erlang/OTP 26. */
+/*
+ * Runtimes, and their options as of Node 20, OpenJDK 17, .NET 8, Erlang/OTP 26, Ruby 3.3, PHP 8.0,
+ * LuaJIT 2.1.
+ */
 #include "symbol/jit_advice.h"
 
 #include <string.h>
 
 #include "base/log.h"
 
-static const char *advice_for(const char *program)
-{
-	static const struct {
-		const char *prefix, *advice;
-	} runtimes[] = {
-		{"node", "start it with --perf-basic-prof"},
-		{"java", "run `jcmd PID Compiler.perfmap` while it is recorded, and start it with "
-			 "-XX:+PreserveFramePointer"},
-		{"python", "start it with -X perf"},
-		{"dotnet", "start it with DOTNET_PerfMapEnabled=1 in its environment"},
-		{"beam.smp", "start it with +JPperf true"},
-	};
+struct runtime {
+	const char *prefix; /* of the program's name */
+	const char *advice;
+};
 
-	for (size_t i = 0; i < sizeof(runtimes) / sizeof(runtimes[0]); i++)
-		if (!strncmp(program, runtimes[i].prefix, strlen(runtimes[i].prefix)))
-			return runtimes[i].advice;
-	return NULL;
+static const struct runtime runtimes[] = {
+	{"node", "start it with --perf-basic-prof"},
+	{"java", "run `jcmd PID Compiler.perfmap` while it is recorded, and start it with "
+		 "-XX:+PreserveFramePointer"},
+	{"dotnet", "start it with DOTNET_PerfMapEnabled=1 in its environment"},
+	{"beam.smp", "start it with +JPperf true"},
+	{"ruby", "start it with --yjit-perf (from Ruby 3.3 on)"},
+	{"php", "start it with -d opcache.jit_debug=16"},
+	{"luajit", "build it with -DLUAJIT_USE_PERFTOOLS"},
+};
+
+enum { RUNTIME_CNT = sizeof(runtimes) / sizeof(runtimes[0]) };
+
+_Static_assert(sizeof(runtimes) / sizeof(runtimes[0]) <= JIT_RUNTIMES_MAX, "a place for each");
+
+void jit_advice_note(struct jit_advice *advice, const struct module *module, size_t cnt)
+{
+	if (!module->program || module->fd >= 0 || module->dump_fd >= 0)
+		return;
+	for (size_t i = 0; i < RUNTIME_CNT; i++) {
+		const char *prefix = runtimes[i].prefix;
+
+		if (strncmp(module->program, prefix, strlen(prefix)) != 0)
+			continue;
+		if (!advice->runtimes[i].process_cnt++)
+			advice->runtimes[i].first = module;
+		advice->runtimes[i].frame_cnt += cnt;
+		return;
+	}
 }
 
-void jit_advise(const struct module *module, size_t cnt)
+void jit_advice_tell(struct jit_advice *advice)
 {
-	const char *advice = module->program ? advice_for(module->program) : NULL;
+	for (size_t i = 0; i < RUNTIME_CNT; i++) {
+		const struct module *first = advice->runtimes[i].first;
+		size_t others = advice->runtimes[i].process_cnt - 1;
+		bool is_told = advice->runtimes[i].is_told;
 
-	if (module->fd < 0 && advice)
-		log_warn("%zu frames of JIT code of %s (pid %d) have no names: %s", cnt,
-			 module->program, (int)module->tgid, advice);
+		if (first && !is_told && !others)
+			log_warn("%zu frames of JIT code of %s (pid %d) have no names: %s",
+				 advice->runtimes[i].frame_cnt, first->program, (int)first->tgid,
+				 runtimes[i].advice);
+		else if (first && !is_told)
+			log_warn("%zu frames of JIT code of %s (pid %d, and %zu more) have no "
+				 "names: %s",
+				 advice->runtimes[i].frame_cnt, first->program, (int)first->tgid,
+				 others, runtimes[i].advice);
+		advice->runtimes[i].is_told |= first != NULL;
+		advice->runtimes[i].first = NULL;
+		advice->runtimes[i].process_cnt = advice->runtimes[i].frame_cnt = 0;
+	}
 }

@@ -51,8 +51,8 @@ struct jitdump_stats {
  * Who was at @query's addresses, into @names (as many), strings into @strings.
  *
  * Reads by pread(), up to the size that @fd has now, JITDUMP_MAX_BYTES, and the deadline. Lines are
- * those of the entry before the address; a function whose entries lie outside its code gets none:
- * V8's are sometimes garbage. Memory: 80 bytes an address, one function's lines, and the names that
+ * those of the entry before the address; a function whose entries lie outside its code, or leave some
+ * of their record over, gets none: V8 writes names that it has freed. Memory: 80 bytes an address, one function's lines, and the names that
  * are used, whatever the file. Time: a million functions in a quarter of a second; the file is read
  * twice when moved code has been hit. 0; -EBADMSG: it is no jitdump; -ENOMEM, -EIO and the like,
  * with *@out untouched and @names undefined.

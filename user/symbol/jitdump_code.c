@@ -19,6 +19,7 @@ enum {
 	 */
 	V8_LINE_SHIFT = 0x40,
 	LINE_BYTES_MIN = 17, /* the address, the line, the column, and an empty name */
+	LINES_ALIGN_BYTES = 8, /* what a record may be rounded up to */
 };
 
 struct dump_line {
@@ -144,6 +145,8 @@ static int parse_lines(struct reader *rd, const struct dump_load *load, struct d
 		line.file = file;
 		lines->items[lines->cnt] = line;
 	}
+	if (reader_left(rd) >= LINES_ALIGN_BYTES)
+		return -EBADMSG;
 	return place_lines(lines, load) ? 0 : -EBADMSG;
 }
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of JIT code, from the list that its runtime writes. */
+/*
+ * Names of JIT code, from the lists that its runtime writes. A jitdump knows when code came, and
+ * its lines: it goes first. What it leaves is asked of the perf map, address by address: a runtime
+ * may write both, and in neither need all be.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,60 +11,151 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "symbol/jit_advice.h"
+#include "symbol/jitdump.h"
 #include "symbol/naming.h"
 #include "symbol/perf_map.h"
 
 /* For one list of names. A million lines take a tenth of it. */
-#define PERF_MAP_BUDGET_NS (1 * NSEC_PER_SEC)
+#define LIST_BUDGET_NS (1 * NSEC_PER_SEC)
 
-/* The names of @items, all in @module's JIT code, into @names: ids of @strings. */
-static int read_perf_map(struct symbolizer *sym, const struct module *module,
-			 const struct pending *items, size_t cnt, struct strtab *strings,
-			 uint32_t *names)
+/* The code of one process that is to be named. */
+struct jit_naming {
+	const struct module *module; /* borrowed */
+	uint64_t *addresses; /* owned */
+	struct jitdump_name *names; /* owned: of strings */
+	size_t cnt;
+	struct strtab strings;
+};
+
+static void jit_naming_deinit(struct jit_naming *naming)
 {
-	_cleanup_free_ uint64_t *addresses = malloc(cnt * sizeof(*addresses));
-	struct perf_map_stats stats;
-	int err;
+	free(naming->addresses);
+	free(naming->names);
+	strtab_deinit(&naming->strings);
+}
 
-	if (!addresses)
+static void forget_names(struct jit_naming *naming)
+{
+	for (size_t i = 0; i < naming->cnt; i++)
+		naming->names[i] = (struct jitdump_name){STRTAB_NONE, STRTAB_EMPTY, 0};
+}
+
+static int jit_naming_init(struct jit_naming *naming, const struct module *module,
+			   const struct pending *items, size_t cnt)
+{
+	int err = strtab_init(&naming->strings);
+
+	naming->module = module;
+	naming->addresses = malloc(cnt * sizeof(*naming->addresses));
+	naming->names = malloc(cnt * sizeof(*naming->names));
+	naming->cnt = cnt;
+	if (err || !naming->addresses || !naming->names)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
-		addresses[i] = items[i].address;
-	err = perf_map_read(module->fd, addresses, cnt, clock_monotonic_ns() + PERF_MAP_BUDGET_NS,
-			    strings, names, &stats);
-	if (!err && stats.is_cut)
+		naming->addresses[i] = items[i].address;
+	forget_names(naming);
+	return 0;
+}
+
+static int read_jitdump(const struct symbolizer_opts *opts, struct jit_naming *naming)
+{
+	const struct jitdump_query query = {
+		.addresses = naming->addresses,
+		.cnt = naming->cnt,
+		.start_ns = opts->start_ns,
+		.end_ns = opts->end_ns ? opts->end_ns : UINT64_MAX,
+		.deadline_ns = clock_monotonic_ns() + LIST_BUDGET_NS,
+	};
+	struct jitdump_stats stats;
+	int err;
+
+	if (naming->module->dump_fd < 0)
+		return 0;
+	err = jitdump_read(naming->module->dump_fd, &query, &naming->strings, naming->names,
+			   &stats);
+	if (err) {
+		forget_names(naming);
+		return err == -ENOMEM ? err : 0;
+	}
+	if (stats.is_cut || stats.is_broken)
+		log_warn("names of JIT code: the jitdump of process %d %s: not read beyond byte "
+			 "%llu",
+			 (int)naming->module->tgid, stats.is_cut ? "is too long" : "is broken",
+			 (unsigned long long)stats.end_off);
+	return 0;
+}
+
+/* What the perf map says of the addresses without a name. */
+static int read_perf_map(struct jit_naming *naming)
+{
+	_cleanup_free_ uint64_t *addresses = malloc(naming->cnt * sizeof(*addresses));
+	_cleanup_free_ uint32_t *names = malloc(naming->cnt * sizeof(*names));
+	struct perf_map_stats stats;
+	size_t cnt = 0, next = 0;
+	int err;
+
+	if (!addresses || !names)
+		return -ENOMEM;
+	for (size_t i = 0; i < naming->cnt; i++)
+		if (naming->names[i].name == STRTAB_NONE)
+			addresses[cnt++] = naming->addresses[i];
+	if (naming->module->fd < 0 || !cnt)
+		return 0;
+	err = perf_map_read(naming->module->fd, addresses, cnt,
+			    clock_monotonic_ns() + LIST_BUDGET_NS, &naming->strings, names, &stats);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (stats.is_cut)
 		log_warn("names of JIT code: '/tmp/perf-%d.map' is too long: not read beyond line "
 			 "%llu",
-			 (int)module->tgid, (unsigned long long)stats.lines);
-	return err == -ENOMEM ? err : 0;
+			 (int)naming->module->tgid, (unsigned long long)stats.lines);
+	for (size_t i = 0; i < naming->cnt; i++)
+		if (naming->names[i].name == STRTAB_NONE)
+			naming->names[i].name = names[next++];
+	return 0;
+}
+
+static void set_name(struct symbolizer *sym, const struct strtab *strings,
+		     const struct jitdump_name *name, const struct pending *item)
+{
+	const char *text = strtab_get(strings, name->name);
+	const struct profile_line line = {
+		.function =
+			profile_function(sym->prof, text, text, strtab_get(strings, name->file), 0),
+		.line = name->line,
+	};
+
+	if (line.function != PROFILE_NONE)
+		profile_set_lines(sym->prof, item->location, &line, 1);
+	naming_count_named(sym, item);
+	/* Nobody else could find more of them. */
+	if (name->line && item->mapping != PROFILE_NONE)
+		sym->prof->mappings[item->mapping].flags |=
+			MAPPING_HAS_FILENAMES | MAPPING_HAS_LINES;
 }
 
 int name_jit(struct symbolizer *sym, const struct module *module, const struct pending *items,
 	     size_t cnt)
 {
-	_cleanup_free_ uint32_t *names = malloc(cnt * sizeof(*names));
-	struct strtab strings;
+	_cleanup_(jit_naming_deinit) struct jit_naming naming = {0};
 	size_t unnamed_cnt = 0;
-	int err = names ? strtab_init(&strings) : -ENOMEM;
+	int err = jit_naming_init(&naming, module, items, cnt);
 
+	if (!err)
+		err = read_jitdump(sym->opts, &naming);
+	if (!err)
+		err = read_perf_map(&naming);
 	if (err)
 		return err;
-	for (size_t i = 0; i < cnt; i++)
-		names[i] = STRTAB_NONE;
-	if (module->fd >= 0)
-		err = read_perf_map(sym, module, items, cnt, &strings, names);
-	for (size_t i = 0; i < cnt && !err; i++) {
-		const char *name = names[i] == STRTAB_NONE ? NULL : strtab_get(&strings, names[i]);
-
-		if (name)
-			naming_set_named(sym, &items[i],
-					 profile_function(sym->prof, name, name, "", 0));
-		else
-			naming_set_unnamed(sym, &items[i], "jit");
-		unnamed_cnt += !name;
+	for (size_t i = 0; i < cnt; i++) {
+		if (naming.names[i].name != STRTAB_NONE) {
+			set_name(sym, &naming.strings, &naming.names[i], &items[i]);
+			continue;
+		}
+		naming_set_unnamed(sym, &items[i], "jit");
+		unnamed_cnt++;
 	}
-	strtab_deinit(&strings);
 	if (unnamed_cnt)
-		jit_advise(module, unnamed_cnt);
-	return err ? err : sym->prof->err;
+		jit_advice_note(sym->jit_advice, module, unnamed_cnt);
+	return sym->prof->err;
 }

@@ -44,6 +44,7 @@ struct symbolizer {
 	struct buf name, system_name; /* scratch */
 	uint64_t deadline_ns; /* for lines; 0: none */
 	struct lines_cut cut;
+	struct jit_advice *jit_advice; /* borrowed */
 };
 
 /* The path of the kernel's mapping. */

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "symbol/jit_advice.h"
 #include "symbol/name_cache.h"
 #include "symbol/naming.h"
 
@@ -184,12 +185,14 @@ static void name_by_address(struct symbolizer *sym)
 int symbolizer_run(struct profile *prof, struct module *const *modules, size_t module_cnt,
 		   const struct symbolizer_opts *opts, struct ledger_frames *frames)
 {
+	struct jit_advice advice = {0};
 	_cleanup_(symbolizer_deinit) struct symbolizer sym = {
 		.prof = prof,
 		.modules = modules,
 		.module_cnt = module_cnt,
 		.opts = opts,
 		.frames = frames,
+		.jit_advice = opts->jit_advice ? opts->jit_advice : &advice,
 	};
 	int err = collect_pending(&sym);
 
@@ -210,5 +213,6 @@ int symbolizer_run(struct profile *prof, struct module *const *modules, size_t m
 		sym.deadline_ns = clock_monotonic_ns() + opts->lines_budget_ns;
 	err = name_all(&sym);
 	report_cut(&sym);
+	jit_advice_tell(sym.jit_advice);
 	return err;
 }

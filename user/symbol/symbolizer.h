@@ -16,6 +16,7 @@
 #include "profile/profile.h"
 
 struct debuginfod;
+struct jit_advice;
 
 /* Where else than in a module's file and in the usual folders its symbols may be; all borrowed. */
 struct symbol_sources {
@@ -44,6 +45,9 @@ struct symbolizer_opts {
 	/* Borrowed: what kernel code lay where when it was sampled. NULL, or not read yet: read
 	 * now. */
 	struct kernel_map *kernel;
+	/* CLOCK_MONOTONIC: when what is to be named was sampled; end 0: to this day */
+	uint64_t start_ns, end_ns;
+	struct jit_advice *jit_advice; /* what was told before, and is told once; NULL: nothing */
 };
 
 /*
@@ -53,9 +57,10 @@ struct symbolizer_opts {
  * that is found in the former moves to the latter. The
  * names of a stripped module come from its debug file where there is one (elf/debug_file.h); files,
  * lines and the calls that were inlined from DWARF (elf/dwarf_index.h), those of a Go program from
- * its own tables (elf/go_symbols.h); those of JIT code from its runtime's list (symbol/perf_map.h).
- * Frames that @opts->lines_budget_ns was too short for have the
- * names of symbols only; they are counted in @frames->lines_cut and told in one line of log_warn():
+ * its own tables (elf/go_symbols.h); those of JIT code from its runtime's lists (symbol/jitdump.h,
+ * which knows times and lines, and for what it leaves symbol/perf_map.h).
+ * Frames that @opts->lines_budget_ns was too short for have the names of symbols only; they are
+ * counted in @frames->lines_cut and told in one line of log_warn():
  * those of the modules with the fewest samples. Named locations get a function with demangled and
  * system name; a location without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT
  * memory) and is counted in
