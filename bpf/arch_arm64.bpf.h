@@ -76,6 +76,12 @@ static __always_inline bool arch_is_after_call(__u64 ip)
 	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000;
 }
 
+/* What calls there keeps a frame record, which the frame pointer finds. */
+static __always_inline __u64 arch_epilogue_bytes(__u64 ip)
+{
+	return 0;
+}
+
 /* The address that a goroutine's first function returns to: behind the `mov x0, x0` that
  * runtime.goexit begins with, because goexit has never called it. */
 static __always_inline bool arch_is_after_nop(__u64 ip)

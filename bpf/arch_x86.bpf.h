@@ -99,6 +99,17 @@ static __always_inline bool arch_is_after_call(__u64 ip)
 	       (b[1] == 0xff && (b[2] & 0x38) == 0x10) || (b[0] == 0xff && (b[1] & 0x38) == 0x10);
 }
 
+/* How far above sp the return address is when @ip is at `add $imm8, %rsp; ret`; 0: it is not. */
+static __always_inline __u64 arch_epilogue_bytes(__u64 ip)
+{
+	__u8 b[5];
+
+	if (bpf_probe_read_user(b, sizeof(b), (void *)ip) || b[0] != 0x48 || b[1] != 0x83 ||
+	    b[2] != 0xc4 || b[4] != 0xc3 || (b[3] & 0x87))
+		return 0;
+	return b[3];
+}
+
 /* The address that a goroutine's first function returns to: behind the nop that runtime.goexit
  * begins with, because goexit has never called it. */
 static __always_inline bool arch_is_after_nop(__u64 ip)

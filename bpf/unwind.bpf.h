@@ -6,7 +6,7 @@
  * because 5.10 accepts only scalars as arguments of global functions.
  *
  * Which stepper: the executable's row for the address; the frame pointer where there is no row (a
- * gap, JIT code, rows not loaded yet), and then only if what it finds is plausible. The bottom is
+ * gap, most JIT code, rows not loaded yet), and then only if what it finds is plausible. The bottom is
  * known positively: a row says so (RA undefined), the return address is 0, or a chain of frame
  * pointers ends in 0.
  */
@@ -104,7 +104,7 @@ __noinline int unwind_step(__u32 slot)
 	frame_push(s, frame);
 	if (frame & BP_FRAME_RAW) {
 		s->walk.has_raw = 1;
-		return step_fp(s, BP_STACK_JIT);
+		return step_jit(s);
 	}
 	if (!vma->rows.page_cnt)
 		return step_without_rows(slot, s, vma->rows.state);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* One frame up by the frame pointer. */
+/* One frame up by the frame pointer, or by what code itself says of its frame. */
 #ifndef BPFPROF_UNWIND_FP_BPF_H
 #define BPFPROF_UNWIND_FP_BPF_H
 
@@ -57,6 +57,24 @@ static __always_inline int step_fp(struct bp_scratch *s, int why)
 	s->walk.is_leaf = 0;
 	if (!s->walk.guess)
 		s->walk.guess = why;
+	s->walk.bx_state = BX_LOST;
+	return STEP_NEXT;
+}
+
+/*
+ * JIT code. Behind a call stands what runs next: code that gives its frame back there and returns
+ * says how large it is, and that is no guess. CPython's trampolines (-X perf) are such code: they
+ * keep no frame pointer, and Debian's interpreter, which they stand between, has none either.
+ */
+static __always_inline int step_jit(struct bp_scratch *s)
+{
+	__u64 bytes = s->walk.is_call_site ? arch_epilogue_bytes(s->walk.ip) : 0, ip;
+
+	if (!bytes || !stack_word(s, s->walk.sp + bytes, &ip) || !ip)
+		return step_fp(s, BP_STACK_JIT);
+	s->walk.sp += bytes + sizeof(ip);
+	s->walk.ip = ip;
+	s->walk.is_leaf = 0;
 	s->walk.bx_state = BX_LOST;
 	return STEP_NEXT;
 }

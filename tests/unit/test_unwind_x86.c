@@ -492,6 +492,36 @@ static void test_jit(void **state)
 	EXPECT(regs, BP_STACK_JIT, JIT + 4);
 }
 
+/* Code behind a call that gives its frame back and returns, and code that only looks like it. */
+static void test_jit_epilogue(void **state)
+{
+	static const uint64_t words[] = {3, JIT + 0x20, 0, TEXT + AT_END + 1};
+	static const uint64_t other[] = {
+		0xcccccccc08c48348, /* no ret */
+		0xccccccc308c48148, /* another instruction */
+		0xccccccc300c48348, /* no frame */
+		0xccccccc304c48348, /* not aligned */
+		0xccccccc388c48348, /* downwards */
+	};
+	uint64_t code = 0xccccccc308c48348; /* add $8, %rsp; ret */
+	struct pt_regs regs = at(JIT + 4, STACK);
+
+	use_stack(0, STACK, words, COUNT(words));
+	use_stack(1, JIT + 0x20, &code, 1);
+	EXPECT(regs, BP_STACK_COMPLETE, JIT + 4, JIT + 0x1f, TEXT + AT_END);
+	/* In a leaf it has yet to be seen how it gets there. */
+	regs.ip = JIT + 0x20;
+	regs.bp = 3;
+	EXPECT(regs, BP_STACK_JIT, JIT + 0x20);
+	regs = at(JIT + 4, STACK);
+	for (size_t i = 0; i < COUNT(other); i++) {
+		code = other[i];
+		EXPECT(regs, BP_STACK_JIT, JIT + 4, JIT + 0x1f);
+	}
+	use_stack(1, 0, NULL, 0);
+	EXPECT(regs, BP_STACK_JIT, JIT + 4, JIT + 0x1f);
+}
+
 static void test_bad_cfa(void **state)
 {
 	static const uint64_t words[] = {1, 2, 3, 4, 5, 6, 7, TEXT + AT_END + 1};
@@ -655,6 +685,7 @@ int main(void)
 		cmocka_unit_test(test_outside_of_rows),
 		cmocka_unit_test(test_no_rows),
 		cmocka_unit_test(test_jit),
+		cmocka_unit_test(test_jit_epilogue),
 		cmocka_unit_test(test_bad_cfa),
 		cmocka_unit_test(test_bad_return),
 		cmocka_unit_test(test_no_mapping),
