@@ -6,8 +6,8 @@
  * because 5.10 accepts only scalars as arguments of global functions.
  *
  * Which stepper: the executable's row for the address; the frame pointer where there is no row (a
- * gap, most JIT code, rows not loaded yet), and then only if what it finds is plausible. The bottom is
- * known positively: a row says so (RA undefined), the return address is 0, or a chain of frame
+ * gap, most JIT code, rows not loaded yet), and then only if what it finds is plausible. The bottom
+ * is known positively: a row says so (RA undefined), the return address is 0, or a chain of frame
  * pointers ends in 0.
  */
 #ifndef BPFPROF_UNWIND_BPF_H

@@ -2,56 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # JIT code has the names that its runtime lists in /tmp/perf-PID.map, process by process.
 set -u
-. tests/e2e/cases.sh
-workload=$top/tests/workloads/jit.c
-cd "$tmp" || exit 1
-pids=()
-lists=()
-trap 'stop; rm -rf "$tmp"' EXIT
-
-stop()
-{
-	[ ${#pids[@]} = 0 ] || { kill "${pids[@]}"; wait "${pids[@]}"; } 2>/dev/null
-	rm -f "${lists[@]}"
-	pids=()
-	lists=()
-}
-
-# start COMMAND...: beside the test; its pid is in $pid.
-start()
-{
-	"$@" >/dev/null 2>&1 &
-	pid=$!
-	pids+=("$pid")
-	lists+=("/tmp/perf-$pid.map")
-	sleep 0.5
-}
-
-# record OPTION...: two seconds into x.folded; what is said goes to the log.
-record()
-{
-	timeout 60 "$BUILD/bpfprof" -F 199 -d 2 --force --annotate -o x.folded -o x.pb.gz "$@" >"$log" 2>&1
-}
-
-# share PATTERN [PART]: nine in ten (PART) of the samples, and of some, are on stacks that match it.
-share()
-{
-	awk -v pattern="$1" -v part="${2:-0.9}" '{ all += $NF } $0 ~ pattern { hit += $NF }
-		END { printf "# %d of %d match %s\n", hit, all, pattern; exit !(all >= 20 && hit >= part * all) }' \
-		x.folded >>"$log"
-}
-
+. tests/e2e/jit.sh
 if [ "$(id -u)" != 0 ]; then
 	skip "names of JIT code" "recording needs root"
 	exit 0
 fi
 
 # --- A runtime in small ---
-if [ "$(uname -m)" = x86_64 ] && gcc -O2 -fno-omit-frame-pointer -o jit "$workload" >"$log" 2>&1; then
+if [ "$(uname -m)" = x86_64 ] && build_jit; then
 	start ./jit 60 first
 	first=$pid
 	start ./jit 60 second
-	record -p "$first" && share '^jit;.*;main;first outer function_\[j\];first hot_\[j\] '
+	record -p "$first" && share '^jit;.*;main;first outer function_\[j\];first hot_\[j\] ' && ! grep -q warning "$log"
 	result $? "its functions are named, the last line of the list holds"
 	record -p "$pid,$first" &&
 		share '^jit;.*;main;(first outer function_.j.;first hot|second outer function_.j.;second hot)_.j. ' &&
@@ -62,7 +24,7 @@ if [ "$(uname -m)" = x86_64 ] && gcc -O2 -fno-omit-frame-pointer -o jit "$worklo
 		[ "$(sort x.folded)" = "$(sort again.folded)" ]
 	result $? "pprof keeps them apart, and reads them back"
 	chown nobody "/tmp/perf-$first.map"
-	record -p "$first" && share '\[anon[+]0x10000106?' && grep -q "perf-$first.map.*belongs to another user" "$log"
+	record -p "$first" && share '\[anon[+]0x10000106?' && grep -q "process $first: its perf map.*belongs to another user" "$log"
 	result $? "a list that somebody else owns is ignored, and said"
 	rm -f "/tmp/perf-$first.map"
 	mkfifo "/tmp/perf-$first.map"
@@ -98,8 +60,11 @@ if have node; then
 	result $? "Node: functions by name"
 	stop
 	start node spin.js
-	record -p "$pid" && share '\[anon[+]0x' 0.5 && grep -q 'start it with --perf-basic-prof' "$log"
-	result $? "Node without a list: how to get one"
+	first=$pid
+	start node spin.js
+	record -p "$first,$pid" -i 1 -o w.folded && cat w.*.folded >x.folded && share '\[anon[+]0x' 0.5 &&
+		[ "$(grep -c 'of node (pid [0-9]*, and 1 more) have no names: start it with --perf-basic-prof' "$log")" = 1 ]
+	result $? "Node without a list: how to get one, said once"
 	stop
 else
 	skip "Node" "not installed"

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -39,6 +41,7 @@ static void test_process(void **state)
 	assert_int_equal(process->mapping, PROFILE_NONE);
 	assert_int_equal(process->module->kind, MODULE_JIT);
 	assert_int_equal(process->module->fd, -1);
+	assert_int_equal(process->module->dump_fd, -1);
 	assert_string_equal(process->module->program, "test_jit");
 	snprintf(path, sizeof(path), "//anon:%d", (int)getpid());
 	assert_string_equal(process->module->path, path);
@@ -81,6 +84,40 @@ static void test_windows(void **state)
 	assert_int_equal(jit.cnt, 0);
 }
 
+static void put_list(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* After one drain, two more, four more: what is written in between is not there before. */
+static void test_look_again(void **state)
+{
+	struct module *module;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	unlink(path);
+	module = jit_find(&jit, (uint32_t)getpid(), 7)->module;
+	for (int drain = 1; drain <= 7; drain++) {
+		bool is_due = drain == 1 || drain == 3 || drain == 7;
+
+		put_list(path);
+		jit_look_again(&jit);
+		assert_int_equal(module->fd >= 0, is_due);
+		assert_int_equal(unlink(path), 0);
+		if (module->fd >= 0)
+			close(module->fd);
+		module->fd = -1;
+	}
+	put_list(path);
+	jit_refresh(&jit);
+	assert_true(module->fd >= 0);
+	assert_int_equal(unlink(path), 0);
+}
+
 static void test_bounded(void **state)
 {
 	uint32_t cnt = 0;
@@ -98,6 +135,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_same_and_other, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_number_used_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_look_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bounded, setup, teardown),
 	};
 

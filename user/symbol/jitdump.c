@@ -77,8 +77,12 @@ static void begin_code(struct dump_pass *pass, uint64_t start, uint64_t bytes, u
 {
 	const uint64_t *addresses = pass->query->addresses;
 	size_t cnt = pass->query->cnt;
-	size_t first = addresses_before(addresses, cnt, start), i;
+	size_t first, i;
 
+	/* What comes behind the window ends nothing in it, whatever is written after that. */
+	if (time_ns >= pass->query->end_ns)
+		return;
+	first = addresses_before(addresses, cnt, start);
 	for (i = first; i < cnt && addresses[i] - start < bytes; i++) {
 		struct dump_place *place = &pass->places[i];
 

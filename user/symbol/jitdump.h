@@ -29,7 +29,7 @@ enum {
 struct jitdump_query {
 	const uint64_t *addresses; /* ascending */
 	size_t cnt;
-	uint64_t start_ns, end_ns; /* the window, CLOCK_MONOTONIC */
+	uint64_t start_ns, end_ns; /* the window, not empty, CLOCK_MONOTONIC */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
 };
 
@@ -51,11 +51,12 @@ struct jitdump_stats {
  * Who was at @query's addresses, into @names (as many), strings into @strings.
  *
  * Reads by pread(), up to the size that @fd has now, JITDUMP_MAX_BYTES, and the deadline. Lines are
- * those of the entry before the address; a function whose entries lie outside its code, or leave some
- * of their record over, gets none: V8 writes names that it has freed. Memory: 80 bytes an address, one function's lines, and the names that
- * are used, whatever the file. Time: a million functions in a quarter of a second; the file is read
- * twice when moved code has been hit. 0; -EBADMSG: it is no jitdump; -ENOMEM, -EIO and the like,
- * with *@out untouched and @names undefined.
+ * those of the entry before the address; a function whose entries lie outside its code, or leave
+ * some of their record over, gets none: V8 writes names that it has freed. Memory: 80 bytes an
+ * address, one function's lines, and the names that are used, whatever the file. Time: a million
+ * functions in a quarter of a second; the file is read twice when moved code has been hit. 0;
+ * -EBADMSG: it is no jitdump; -ENOMEM, -EIO and the like, with *@out untouched and @names
+ * undefined.
  */
 int jitdump_read(int fd, const struct jitdump_query *query, struct strtab *strings,
 		 struct jitdump_name *names, struct jitdump_stats *out);
