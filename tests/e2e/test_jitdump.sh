@@ -85,6 +85,8 @@ check_node()
 	stop
 	# It writes through a buffer of megabytes: the names are there when it has ended.
 	start node --perf-prof spin.js
+	record -p "$pid" -d 1 && grep -q 'have no names: its jitdump is whole only when it ends' "$log"
+	result $? "Node's jitdump, as long as it is in a buffer"
 	record -p "$pid" -d 20 && share 'hotJavaScript [^;]*spin.js:1:23_.j. ' 0.5
 	result $? "Node's jitdump"
 	stop
@@ -97,6 +99,21 @@ check_python()
 	record -p "$pid" -d 20 -F 499 &&
 		share '^[^;]*;_start;.*;py::main_py:[^;]*_.j.;.*;py::middle_py:[^;]*_.j.;.*;py::hot_py:[^;]*spin.py_.j.;' 0.95
 	result $? "CPython 3.13 -X $1: functions by name, from end to end"
+	stop
+}
+
+check_advice()
+{
+	start "$python" spin.py
+	first=$pid
+	start "$python" spin.py
+	record -p "$first,$pid" -i 1 -o w.folded &&
+		[ "$(grep -c 'functions of Python programs are not named.*start python3.13 with -X perf' "$log")" = 1 ]
+	result $? "CPython 3.13 that lists nothing: how to have its functions named, said once"
+	stop
+	start "$python" -X perf spin.py
+	record -p "$pid" && ! grep -q 'of Python programs' "$log"
+	result $? "CPython 3.13 that lists them: nothing is said"
 	stop
 }
 
@@ -139,6 +156,7 @@ END
 if python=$("$top/tools/private-python" 2>"$log"); then
 	check_python perf
 	check_python perf_jit
+	check_advice
 else
 	skip "CPython 3.13" "its packages cannot be had"
 fi

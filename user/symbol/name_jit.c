@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -15,8 +16,10 @@
 #include "symbol/naming.h"
 #include "symbol/perf_map.h"
 
-/* For one list of names. A million lines take a tenth of it. */
+/* For one list of names, of which a million take a tenth to a third; and for all lists, as any
+ * process may have made a long one. */
 #define LIST_BUDGET_NS (1 * NSEC_PER_SEC)
+#define LISTS_BUDGET_NS (4 * NSEC_PER_SEC)
 
 /* The code of one process that is to be named. */
 struct jit_naming {
@@ -57,14 +60,25 @@ static int jit_naming_init(struct jit_naming *naming, const struct module *modul
 	return 0;
 }
 
-static int read_jitdump(const struct symbolizer_opts *opts, struct jit_naming *naming)
+/* Until when a list may be read that is begun at @now_ns. */
+static uint64_t list_deadline_ns(const struct symbolizer *sym, uint64_t now_ns)
 {
+	uint64_t left_ns = LISTS_BUDGET_NS - sym->lists_ns;
+
+	if (sym->lists_ns > LISTS_BUDGET_NS)
+		return now_ns;
+	return now_ns + (left_ns < LIST_BUDGET_NS ? left_ns : LIST_BUDGET_NS);
+}
+
+static int read_jitdump(struct symbolizer *sym, struct jit_naming *naming)
+{
+	uint64_t now_ns = clock_monotonic_ns();
 	const struct jitdump_query query = {
 		.addresses = naming->addresses,
 		.cnt = naming->cnt,
-		.start_ns = opts->start_ns,
-		.end_ns = opts->end_ns ? opts->end_ns : UINT64_MAX,
-		.deadline_ns = clock_monotonic_ns() + LIST_BUDGET_NS,
+		.start_ns = sym->opts->start_ns,
+		.end_ns = sym->opts->end_ns ? sym->opts->end_ns : UINT64_MAX,
+		.deadline_ns = list_deadline_ns(sym, now_ns),
 	};
 	struct jitdump_stats stats;
 	int err;
@@ -73,6 +87,7 @@ static int read_jitdump(const struct symbolizer_opts *opts, struct jit_naming *n
 		return 0;
 	err = jitdump_read(naming->module->dump_fd, &query, &naming->strings, naming->names,
 			   &stats);
+	sym->lists_ns += clock_monotonic_ns() - now_ns;
 	if (err) {
 		forget_names(naming);
 		return err == -ENOMEM ? err : 0;
@@ -86,8 +101,9 @@ static int read_jitdump(const struct symbolizer_opts *opts, struct jit_naming *n
 }
 
 /* What the perf map says of the addresses without a name. */
-static int read_perf_map(struct jit_naming *naming)
+static int read_perf_map(struct symbolizer *sym, struct jit_naming *naming)
 {
+	uint64_t now_ns = clock_monotonic_ns();
 	_cleanup_free_ uint64_t *addresses = malloc(naming->cnt * sizeof(*addresses));
 	_cleanup_free_ uint32_t *names = malloc(naming->cnt * sizeof(*names));
 	struct perf_map_stats stats;
@@ -101,8 +117,9 @@ static int read_perf_map(struct jit_naming *naming)
 			addresses[cnt++] = naming->addresses[i];
 	if (naming->module->fd < 0 || !cnt)
 		return 0;
-	err = perf_map_read(naming->module->fd, addresses, cnt,
-			    clock_monotonic_ns() + LIST_BUDGET_NS, &naming->strings, names, &stats);
+	err = perf_map_read(naming->module->fd, addresses, cnt, list_deadline_ns(sym, now_ns),
+			    &naming->strings, names, &stats);
+	sym->lists_ns += clock_monotonic_ns() - now_ns;
 	if (err)
 		return err == -ENOMEM ? err : 0;
 	if (stats.is_cut)
@@ -128,6 +145,7 @@ static void set_name(struct symbolizer *sym, const struct strtab *strings,
 	if (line.function != PROFILE_NONE)
 		profile_set_lines(sym->prof, item->location, &line, 1);
 	naming_count_named(sym, item);
+	sym->jit_advice->has_python |= !strncmp(text, "py::", 4);
 	/* Nobody else could find more of them. */
 	if (name->line && item->mapping != PROFILE_NONE)
 		sym->prof->mappings[item->mapping].flags |=
@@ -142,9 +160,9 @@ int name_jit(struct symbolizer *sym, const struct module *module, const struct p
 	int err = jit_naming_init(&naming, module, items, cnt);
 
 	if (!err)
-		err = read_jitdump(sym->opts, &naming);
+		err = read_jitdump(sym, &naming);
 	if (!err)
-		err = read_perf_map(&naming);
+		err = read_perf_map(sym, &naming);
 	if (err)
 		return err;
 	for (size_t i = 0; i < cnt; i++) {

@@ -44,6 +44,8 @@ struct symbolizer {
 	struct buf name, system_name; /* scratch */
 	uint64_t deadline_ns; /* for lines; 0: none */
 	struct lines_cut cut;
+	uint64_t lists_ns; /* spent on the lists of JIT runtimes */
+	uint64_t weight; /* of all samples */
 	struct jit_advice *jit_advice; /* borrowed */
 };
 

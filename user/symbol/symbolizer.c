@@ -49,8 +49,9 @@ static uint64_t sample_weight(const struct profile *prof, size_t sample)
 }
 
 /* How often each mapping is in a stack; *@out is owned. */
-static int weigh_mappings(const struct profile *prof, uint64_t **out)
+static int weigh_mappings(struct symbolizer *sym, uint64_t **out)
 {
+	const struct profile *prof = sym->prof;
 	uint64_t *weights = calloc(prof->mapping_cnt + 1, sizeof(*weights));
 
 	if (!weights)
@@ -59,6 +60,8 @@ static int weigh_mappings(const struct profile *prof, uint64_t **out)
 		const struct profile_stack *stack = &prof->stacks[prof->samples[i].stack];
 		uint64_t weight = sample_weight(prof, i);
 
+		if (__builtin_add_overflow(sym->weight, weight, &sym->weight))
+			sym->weight = UINT64_MAX;
 		for (uint32_t at = stack->first; at < stack->first + stack->cnt; at++) {
 			uint32_t mapping = prof->locations[prof->stack_locations[at]].mapping;
 
@@ -84,7 +87,7 @@ static int collect_pending(struct symbolizer *sym)
 {
 	const struct profile *prof = sym->prof;
 	_cleanup_free_ uint64_t *weights = NULL;
-	int err = weigh_mappings(prof, &weights);
+	int err = weigh_mappings(sym, &weights);
 
 	if (err)
 		return err;
@@ -157,6 +160,8 @@ static int name_all(struct symbolizer *sym)
 		while (first + cnt < sym->item_cnt && items[cnt].mapping == items[0].mapping)
 			cnt++;
 		err = name_items(sym, items, cnt);
+		if (items[0].weight >= sym->weight / 10)
+			jit_advice_note_file(sym->jit_advice, naming_path(sym, items[0].mapping));
 		if (err)
 			return err;
 		first += cnt;
