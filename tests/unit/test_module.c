@@ -207,6 +207,57 @@ static void test_rewritten_file(void **state)
 	module_free(module);
 }
 
+/* Somebody writes another version into the file that is open already. */
+static void test_rewritten_while_open(void **state)
+{
+	struct timespec times[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+	struct fixture *fix = *state;
+	struct module *module = open_path(fix, fix->path);
+
+	assert_non_null(module);
+	assert_false(module_is_rewritten(module));
+	put_file(fix->path, 'b', FILE_BYTES);
+	assert_int_equal(utimensat(AT_FDCWD, fix->path, times, 0), 0);
+	assert_true(module_is_rewritten(module));
+	/* Nothing was known of it, nothing can be said. */
+	memset(&module->identity, 0, sizeof(module->identity));
+	assert_false(module_is_rewritten(module));
+	module_free(module);
+}
+
+/* Where there is a build-id, that alone tells: time and size change with `strip` and `touch`. */
+static void test_build_id_stays(void **state)
+{
+	struct fixture *fix = *state;
+	struct module *vdso = module_vdso();
+	struct module *module;
+	char image[64 * 1024];
+	ssize_t len;
+	int fd;
+
+	assert_non_null(vdso);
+	if (!vdso->build_id_len) {
+		module_free(vdso);
+		skip();
+	}
+	len = pread(vdso->fd, image, sizeof(image), 0);
+	assert_true(len > 0);
+	module_free(vdso);
+	fd = open(fix->path, O_RDWR | O_TRUNC | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, image, (size_t)len, 0), len);
+	fix->identity = identity_of(fix->path);
+	module = open_path(fix, fix->path);
+	assert_non_null(module);
+	assert_true(module->build_id_len > 0);
+	assert_int_equal(ftruncate(fd, len + 100), 0);
+	assert_false(module_is_rewritten(module));
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_true(module_is_rewritten(module));
+	module_free(module);
+	close(fd);
+}
+
 static void test_partial_identity(void **state)
 {
 	struct fixture *fix = *state;
@@ -400,6 +451,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_deleted_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_replaced_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_rewritten_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_rewritten_while_open, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_id_stays, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_partial_identity, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_irregular_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_other_root, setup, teardown),

@@ -252,6 +252,18 @@ struct module *module_of_file(const char *path, int fd)
 	return module;
 }
 
+bool module_is_rewritten(const struct module *module)
+{
+	uint8_t build_id[BUILD_ID_MAX];
+	struct stat st;
+
+	if (module->build_id_len)
+		return elf_build_id_fd(module->fd, build_id, sizeof(build_id)) !=
+			       module->build_id_len ||
+		       memcmp(build_id, module->build_id, module->build_id_len) != 0;
+	return fstat(module->fd, &st) || !identity_agrees(&module->identity, &st);
+}
+
 /* Where our vdso lies, from our own maps. 0 or -ENOENT. */
 static int find_vdso(struct reader *maps, uint64_t *start_out, uint64_t *end_out)
 {

@@ -88,6 +88,12 @@ struct module *module_jit(pid_t tgid);
 /* The runtime may have begun its lists of names since: look again for what was not there. */
 void module_jit_refresh(struct module *module);
 
+/*
+ * Has somebody written another file into the one that is open in @module? A build-id tells, else
+ * time and size, as far as they were known. Names and lines of what is there now would be wrong.
+ */
+bool module_is_rewritten(const struct module *module);
+
 void module_free(struct module *module);
 
 #endif

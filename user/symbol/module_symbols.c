@@ -27,6 +27,8 @@ static const char *absence_reason(const struct module *module, const char *path)
 		return "jit";
 	if (module->fd < 0)
 		return module->absence == MODULE_FILE_CHANGED ? "file_changed" : "no_file";
+	if (module_is_rewritten(module))
+		return "file_changed";
 	return NULL;
 }
 

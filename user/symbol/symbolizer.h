@@ -65,7 +65,8 @@ struct symbolizer_opts {
  * system name; a location without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT
  * memory) and is counted in
  * @frames->unnamed under its reason: no_symbol (file has none there), no_file (gone before it could
- * be opened), file_changed, bad_elf, jit, kptr_restrict, no_kernel_symbol, unknown_mapping.
+ * be opened), file_changed (another has taken its place, or been written into it), bad_elf, jit,
+ * kptr_restrict, no_kernel_symbol, unknown_mapping.
  * Mappings get their HAS_* flags truthfully. A location beyond its module's symbols never
  * fails the rest. Returns 0 or -ENOMEM. The kernel's symbols that kptr_restrict hides are reported
  * once by log_warn with the fix.
