@@ -54,6 +54,42 @@ compile()
 	fi
 }
 
+# busy FUNCTION FLAG...: busy.c as $TMPDIR/bin/FUNCTION, all of whose time is in FUNCTION and what is inlined there.
+busy()
+{
+	local function=$1
+	shift
+	compile "$function" busy.c -DBUSY="$function" "$@"
+}
+
+# busy_frames FUNCTION NAME COMM [SHARE]: in SHARE (0.9) of the samples of COMM, and in a hundred, FUNCTION is there
+# with what is inlined into it, called from main.
+busy_frames()
+{
+	local found all
+	found=$(samples "^$3;.*;main;(call;)?$1;$1_inlined_\[i\][; ]" "$2")
+	all=$(samples "^$3;" "$2")
+	is "$found >= 100 && $found >= ${4:-0.9} * $all" && return
+	hottest "$2"
+	return 1
+}
+
+# busy_lines NAME FUNCTION...: out/NAME.pb.gz has no line of what is inlined into FUNCTION but those of its loop.
+busy_lines()
+{
+	local name=$1 function line
+	shift
+	line=$(grep -n '/\* inlined works \*/' "$workloads/busy.c" | cut -d: -f1)
+	raw "$name" || return 1
+	for function in "$@"; do
+		grep -E "\<${function}_inlined " "$TMPDIR/out/$name.raw" >"$TMPDIR/out/lines" &&
+			! grep -vE "_inlined $workloads/busy.c:($((line - 1))|$line)(:0)? " "$TMPDIR/out/lines" && continue
+		echo "wanted $function in busy.c:$line"
+		grep -E "$function" "$TMPDIR/out/$name.raw"
+		return 1
+	done
+}
+
 build_helpers()
 {
 	if ! "$top/tests/bench/build" >>"$log" 2>&1; then
@@ -150,6 +186,28 @@ field()
 samples()
 {
 	REGEX=$1 awk '$0 ~ ENVIRON["REGEX"] { sum += $NF } END { print sum + 0 }' "$TMPDIR/out/$2.folded"
+}
+
+# raw NAME: out/NAME.pb.gz as Go's pprof reads it, into out/NAME.raw.
+raw()
+{
+	HOME=$TMPDIR go tool pprof -symbolize=none -raw "$TMPDIR/out/$1.pb.gz" >"$TMPDIR/out/$1.raw"
+}
+
+# mapped NAME PROGRAM [REGEX]: the profile has a mapping with the build-id of PROGRAM, whose line matches.
+mapped()
+{
+	local id
+	id=$(build_id "$2")
+	sed -n '/^Mappings/,$p' "$TMPDIR/out/$1.raw" | grep -E -- "${3:-.}" | grep -q " ${id:?} " && return
+	echo "no mapping with $2's build-id, $id"
+	sed -n '/^Mappings/,$p' "$TMPDIR/out/$1.raw"
+	return 1
+}
+
+build_id()
+{
+	readelf -n "$1" | sed -n 's/.*Build ID: //p'
 }
 
 hottest()
