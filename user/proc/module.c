@@ -11,11 +11,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -39,15 +41,25 @@ static const char deleted_suffix[] = " (deleted)";
  * sees the inode below it. */
 static const uint64_t ino_mask = (1ULL << 48) - 1;
 
-static bool identity_agrees(const struct module_identity *want, const struct stat *have)
+/* A file that was changed there has been copied up into another layer: the kernel side sees the
+ * copy's inode, stat shows that of the file it is a copy of. */
+static bool is_on_overlay(int fd)
 {
-	if (((want->ino ^ have->st_ino) & ino_mask) && want->ino)
-		return false;
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && fs.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+/* Is @fd (O_PATH will do), whose stat is @have, the file that the kernel saw? */
+static bool identity_agrees(const struct module_identity *want, int fd, const struct stat *have)
+{
 	if (want->size_bytes && want->size_bytes != (uint64_t)have->st_size)
 		return false;
-	return (!want->mtime_s && !want->mtime_ns) ||
-	       (want->mtime_s == have->st_mtim.tv_sec &&
-		want->mtime_ns == (uint32_t)have->st_mtim.tv_nsec);
+	if ((want->mtime_s || want->mtime_ns) &&
+	    (want->mtime_s != have->st_mtim.tv_sec ||
+	     want->mtime_ns != (uint32_t)have->st_mtim.tv_nsec))
+		return false;
+	return !want->ino || !((want->ino ^ have->st_ino) & ino_mask) || is_on_overlay(fd);
 }
 
 /* Open @path for reading if it is a regular file that agrees with @identity. The descriptor;
@@ -63,7 +75,7 @@ static int open_verified(const char *path, const struct module_identity *identit
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
-	if (!identity_agrees(identity, &st))
+	if (!identity_agrees(identity, path_fd, &st))
 		return -ESTALE;
 	snprintf(proc_path, sizeof(proc_path), "/proc/self/fd/%d", path_fd);
 	fd = open(proc_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -233,9 +245,7 @@ struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char 
 		return module;
 	module->build_id_len =
 		(uint32_t)elf_build_id_fd(module->fd, module->build_id, sizeof(module->build_id));
-	module->root_fd = open_root(tgid);
-	if (module->root_fd >= 0)
-		module->path_in_root = chroot_len(tgid, module->path);
+	module_enter_root(module, tgid);
 	return module;
 }
 
@@ -252,6 +262,14 @@ struct module *module_of_file(const char *path, int fd)
 	return module;
 }
 
+void module_enter_root(struct module *module, pid_t tgid)
+{
+	if (module->root_fd >= 0)
+		close(module->root_fd);
+	module->root_fd = open_root(tgid);
+	module->path_in_root = module->root_fd >= 0 ? chroot_len(tgid, module->path) : 0;
+}
+
 bool module_is_rewritten(const struct module *module)
 {
 	uint8_t build_id[BUILD_ID_MAX];
@@ -261,7 +279,7 @@ bool module_is_rewritten(const struct module *module)
 		return elf_build_id_fd(module->fd, build_id, sizeof(build_id)) !=
 			       module->build_id_len ||
 		       memcmp(build_id, module->build_id, module->build_id_len) != 0;
-	return fstat(module->fd, &st) || !identity_agrees(&module->identity, &st);
+	return fstat(module->fd, &st) || !identity_agrees(&module->identity, module->fd, &st);
 }
 
 /* Where our vdso lies, from our own maps. 0 or -ENOENT. */

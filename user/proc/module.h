@@ -64,12 +64,12 @@ struct module {
 /*
  * Open what process @tgid has mapped at [@start, @end) with path @path (as seen from its root):
  * map_files first, then exe, then root + path, then @path on the host; the first whose inode, mtime
- * and size agree with @identity is taken. A field of @identity that is 0 is not compared; where the
- * inode is 0, the first file that opens is taken, unverified. The build-id is read from it. Always
- * makes a module (owned; module_free()); with fd -1 and the reason in absence when nothing fitted.
- * Never touches what is not a regular file. @path may end in " (deleted)", which is cut off.
- * Memory without an ELF file behind it (a path as "//anon", or "/memfd:" without an ELF image)
- * makes MODULE_ANON. NULL + ENOMEM.
+ * and size agree with @identity is taken (on overlayfs, the latter two). A field of @identity that
+ * is 0 is not compared; where the inode is 0, the first file that opens is taken, unverified. The
+ * build-id is read from it. Always makes a module (owned; module_free()); with fd -1 and the reason
+ * in absence when nothing fitted. Never touches what is not a regular file. @path may end in "
+ * (deleted)", which is cut off. Memory without an ELF file behind it (a path as "//anon", or
+ * "/memfd:" without an ELF image) makes MODULE_ANON. NULL + ENOMEM.
  */
 struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char *path,
 			   const struct module_identity *identity);
@@ -77,6 +77,10 @@ struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char 
 /* A file that was found without a process: @fd (taken) is what there is of @path. *owned*; NULL +
  * ENOMEM. */
 struct module *module_of_file(const char *path, int fd);
+
+/* Have the path of @module count from the root of process @tgid instead: that of module_open() had
+ * the file open, but on behalf of this one. */
+void module_enter_root(struct module *module, pid_t tgid);
 
 /* The vdso of this kernel, copied from our own address space into an unnamed file. *owned*; NULL +
  * errno. */
