@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "capture/preload.h"
 #include "elf/elf_file.h"
 
 enum { VDSO_MAX_BYTES = 2 * 4096 };
@@ -106,6 +107,19 @@ static void path_from_event(const struct bp_exe_event *event, size_t len, struct
 	}
 }
 
+/* A file of a container that runs already is announced from our own memory, but what belongs to it
+ * is in the container. */
+static void enter_root(const struct exes *exes, const struct bp_exe_event *event,
+		       struct module *module)
+{
+	pid_t tgid = 0;
+
+	if (exes->preload && event->tgid == (uint32_t)getpid() && module->fd >= 0)
+		tgid = preload_tgid(exes->preload, event->vma_start);
+	if (tgid)
+		module_enter_root(module, tgid);
+}
+
 int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t len)
 {
 	struct module_identity identity;
@@ -127,6 +141,7 @@ int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t le
 			     &identity);
 	if (!module)
 		return -errno;
+	enter_root(exes, event, module);
 	if (module->fd < 0 && !module->build_id_len)
 		module->build_id_len = elf_build_id_head(
 			event->head, event->head_bytes <= BP_EXE_HEAD_BYTES ? event->head_bytes : 0,

@@ -16,6 +16,8 @@
 #include "elf/segments.h"
 #include "proc/module.h"
 
+struct preload;
+
 /* Where an executable's unwind rows are. */
 enum rows_at {
 	ROWS_AWAITED = 0, /* in the builder, or not asked for yet */
@@ -40,6 +42,7 @@ struct exes {
 	struct exe_entry *items; /* owned */
 	size_t cnt, cap;
 	struct hmap by_id;
+	struct preload *preload; /* borrowed: who has announced what we have mapped; may be NULL */
 };
 
 int exes_init(struct exes *exes); /* 0 or -ENOMEM; knows the vdso already */

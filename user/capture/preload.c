@@ -23,12 +23,19 @@
 
 enum { PRELOAD_FILES_MAX = 8192, PRELOAD_MAPS_MAX_BYTES = 64 << 20, PRELOAD_MAP_BYTES = 4096 };
 
+/* A file that we have mapped. */
+struct met {
+	void *map; /* owned */
+	pid_t tgid; /* the process in which it was found */
+};
+
 struct preload {
 	pthread_t thread;
 	int prog_fd; /* borrowed */
 	atomic_bool stop;
 	struct hmap seen; /* by the device and inode text of maps */
-	void **maps; /* owned mappings */
+	pthread_mutex_t lock; /* of what follows */
+	struct met *items; /* owned */
 	size_t cnt, cap;
 };
 
@@ -71,6 +78,35 @@ static bool never_equal_twice(const void *owner, uint32_t index, const void *key
 	return true;
 }
 
+/* Remember @map (taken) until the end. False when there is no memory for that. */
+static bool keep(struct preload *preload, void *map, pid_t tgid)
+{
+	int err;
+
+	pthread_mutex_lock(&preload->lock);
+	err = array_reserve(&preload->items, &preload->cap, preload->cnt + 1,
+			    sizeof(*preload->items));
+	if (!err)
+		preload->items[preload->cnt++] = (struct met){map, tgid};
+	pthread_mutex_unlock(&preload->lock);
+	if (err)
+		munmap(map, PRELOAD_MAP_BYTES);
+	return !err;
+}
+
+pid_t preload_tgid(struct preload *preload, uint64_t start)
+{
+	pid_t tgid = 0;
+
+	pthread_mutex_lock(&preload->lock);
+	/* It is asked for soon after. */
+	for (size_t i = preload->cnt; i && !tgid; i--)
+		if ((uint64_t)(uintptr_t)preload->items[i - 1].map == start)
+			tgid = preload->items[i - 1].tgid;
+	pthread_mutex_unlock(&preload->lock);
+	return tgid;
+}
+
 /* Map the file of @line of process @pid and let the kernel side meet it. */
 static void meet(struct preload *preload, const char *pid, const struct maps_line *line)
 {
@@ -82,13 +118,9 @@ static void meet(struct preload *preload, const char *pid, const struct maps_lin
 
 	snprintf(path, sizeof(path), "/proc/%.10s/map_files/%lx-%lx", pid, line->start, line->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 ||
-	    array_reserve(&preload->maps, &preload->cap, preload->cnt + 1, sizeof(*preload->maps)))
+	map = fd < 0 ? MAP_FAILED : mmap(NULL, PRELOAD_MAP_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED || !keep(preload, map, (pid_t)strtol(pid, NULL, 10)))
 		return;
-	map = mmap(NULL, PRELOAD_MAP_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return;
-	preload->maps[preload->cnt++] = map;
 	args[0] = (uint64_t)(uintptr_t)map;
 	bpf_prog_test_run_opts(preload->prog_fd, &opts);
 }
@@ -146,8 +178,10 @@ struct preload *preload_start(int prog_fd)
 		return NULL;
 	preload->prog_fd = prog_fd;
 	hmap_init(&preload->seen);
+	pthread_mutex_init(&preload->lock, NULL);
 	err = pthread_create(&preload->thread, NULL, preload_main, preload);
 	if (err) {
+		pthread_mutex_destroy(&preload->lock);
 		free(preload);
 		errno = err;
 		return NULL;
@@ -162,8 +196,9 @@ void preload_stop(struct preload *preload)
 	preload->stop = true;
 	pthread_join(preload->thread, NULL);
 	for (size_t i = 0; i < preload->cnt; i++)
-		munmap(preload->maps[i], PRELOAD_MAP_BYTES);
-	free(preload->maps);
+		munmap(preload->items[i].map, PRELOAD_MAP_BYTES);
+	free(preload->items);
 	hmap_deinit(&preload->seen);
+	pthread_mutex_destroy(&preload->lock);
 	free(preload);
 }

@@ -8,10 +8,17 @@
 #ifndef BPFPROF_CAPTURE_PRELOAD_H
 #define BPFPROF_CAPTURE_PRELOAD_H
 
+#include <stdint.h>
+#include <sys/types.h>
+
 struct preload;
 
 /* Scan in a thread of its own; program bp_meet is @prog_fd. *owned*; NULL + errno. */
 struct preload *preload_start(int prog_fd);
+
+/* The process in which the file was found that we have mapped at @start; 0: it is no such mapping.
+ */
+pid_t preload_tgid(struct preload *preload, uint64_t start);
 
 /* Ends the scan and unmaps. NULL is fine. */
 void preload_stop(struct preload *preload);

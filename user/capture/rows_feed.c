@@ -21,6 +21,8 @@ int rows_feed_init(struct rows_feed *feed, struct loader *loader, struct exes *e
 
 void rows_feed_deinit(struct rows_feed *feed)
 {
+	if (feed->exes)
+		feed->exes->preload = NULL;
 	preload_stop(feed->preload);
 	row_builder_stop(feed->builder);
 	row_store_deinit(&feed->store);
@@ -30,6 +32,7 @@ void rows_feed_deinit(struct rows_feed *feed)
 void rows_feed_preload(struct rows_feed *feed)
 {
 	feed->preload = preload_start(loader_meet_fd(feed->store.loader));
+	feed->exes->preload = feed->preload;
 	if (!feed->preload)
 		log_debug("preload: %s", strerror(errno));
 }
