@@ -18,6 +18,7 @@
 enum {
 	PHDRS_MAX = 128, /* linkers write about 12 */
 	NOTES_BYTES_MAX = 16 * 1024, /* of one PT_NOTE; the build-id is among its first */
+	NOTES_MAX = 64, /* that are looked at; libelf keeps what it has read of each */
 };
 
 /* The smallest page: a mapping begins at or before its segment. */
@@ -66,10 +67,11 @@ static size_t notes_find_build_id(struct reader *rd, uint64_t align, uint8_t *ou
 static size_t notes_in_chunk(const struct elf_file *elf, const struct file_span *span, uint8_t *out,
 			     size_t max)
 {
+	size_t len = span->len < NOTES_BYTES_MAX ? span->len : NOTES_BYTES_MAX;
 	Elf_Data *data;
 	struct reader rd;
 
-	data = elf_getdata_rawchunk(elf->elf, (int64_t)span->off, span->len, ELF_T_BYTE);
+	data = elf_getdata_rawchunk(elf->elf, (int64_t)span->off, len, ELF_T_BYTE);
 	if (!data || !data->d_buf)
 		return 0;
 	reader_init(&rd, data->d_buf, data->d_size);
@@ -79,26 +81,28 @@ static size_t notes_in_chunk(const struct elf_file *elf, const struct file_span 
 
 size_t elf_build_id(const struct elf_file *elf, uint8_t *out, size_t max)
 {
+	size_t tried_cnt = 0, len;
 	Elf_Scn *scn = NULL;
-	size_t len;
 
-	for (size_t i = 0; i < elf->phdr_cnt; i++) {
+	for (size_t i = 0; i < elf->phdr_cnt && tried_cnt < NOTES_MAX; i++) {
 		struct file_span span;
 		GElf_Phdr phdr;
 
 		if (!gelf_getphdr(elf->elf, (int)i, &phdr) || phdr.p_type != PT_NOTE)
 			continue;
+		tried_cnt++;
 		span = (struct file_span){phdr.p_offset, phdr.p_filesz, phdr.p_align};
 		len = notes_in_chunk(elf, &span, out, max);
 		if (len)
 			return len;
 	}
-	while ((scn = elf_nextscn(elf->elf, scn))) {
+	while (tried_cnt < NOTES_MAX && (scn = elf_nextscn(elf->elf, scn))) {
 		struct file_span span;
 		GElf_Shdr shdr;
 
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE)
 			continue;
+		tried_cnt++;
 		span = (struct file_span){shdr.sh_offset, shdr.sh_size, shdr.sh_addralign};
 		len = notes_in_chunk(elf, &span, out, max);
 		if (len)

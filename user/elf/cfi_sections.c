@@ -79,10 +79,10 @@ static int section_take(struct cfi_sections *cfi, Elf_Scn *scn, GElf_Shdr *shdr,
 
 static int sections_find(struct cfi_sections *cfi)
 {
+	size_t names = elf_names_section(cfi->elf);
 	Elf_Scn *scn = NULL;
-	size_t names;
 
-	if (elf_getshdrstrndx(cfi->elf, &names) || !names)
+	if (!names)
 		return 0;
 	while ((scn = elf_nextscn(cfi->elf, scn))) {
 		GElf_Shdr shdr;

@@ -19,6 +19,8 @@ enum {
 	/* `xz -9` makes dictionaries of 64 MiB. */
 	XZ_MEMORY_MAX_BYTES = 96 << 20,
 	CHUNK_BYTES = 32 * 1024,
+	/* Fedora's largest .gnu_debugdata have a few MiB. */
+	SECTION_MAX_BYTES = 64 << 20,
 };
 
 /* The bytes of the first section called @name as they are in the file. 0 or -ENOENT. */
@@ -33,8 +35,8 @@ static int section_bytes(const struct elf_file *elf, const char *name, struct re
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS ||
 		    strcmp(elf_section_name(elf, &shdr), name) != 0)
 			continue;
-		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
+		data = elf_section_bytes(scn, SECTION_MAX_BYTES);
+		if (!data)
 			return -ENOENT;
 		reader_init(out, data->d_buf, data->d_size);
 		return 0;

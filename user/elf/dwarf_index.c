@@ -19,6 +19,7 @@ enum {
 	PATHS_MAX_BYTES = 4 << 20,
 	PATH_MAX_BYTES = 8192,
 	BUILD_ID_MAX = 64,
+	ALT_LINK_MAX_BYTES = PATH_MAX_BYTES + BUILD_ID_MAX,
 };
 
 /* --- Opening --- */
@@ -115,7 +116,7 @@ int dwarf_alt_link(const struct elf_file *elf, struct dwarf_alt_link *out)
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS ||
 		    strcmp(elf_section_name(elf, &shdr), ".gnu_debugaltlink"))
 			continue;
-		data = elf_rawdata(scn, NULL);
+		data = elf_section_bytes(scn, ALT_LINK_MAX_BYTES);
 		if (!data)
 			return -ENOENT;
 		reader_init(&rd, data->d_buf, data->d_size);

@@ -19,6 +19,9 @@
  * extended count. */
 enum { HEADERS_MAX = 1 << 20 };
 
+/* Names of as many sections, of 60 bytes. */
+enum { SECTION_NAMES_MAX_BYTES = 64 << 20 };
+
 /* Where the fields lie that matter here, by class. */
 struct header_layout {
 	size_t shoff, phnum, shnum; /* in the ELF header */
@@ -75,6 +78,30 @@ bool elf_counts_are_sane(int fd)
 	return !has_many_segments || reader_u32(&rd) <= HEADERS_MAX;
 }
 
+size_t elf_names_section(Elf *elf)
+{
+	size_t index;
+	Elf_Scn *scn;
+	GElf_Shdr shdr;
+
+	if (elf_getshdrstrndx(elf, &index) || !index)
+		return 0;
+	scn = elf_getscn(elf, index);
+	return scn && gelf_getshdr(scn, &shdr) && shdr.sh_size <= SECTION_NAMES_MAX_BYTES ? index
+											  : 0;
+}
+
+Elf_Data *elf_section_bytes(Elf_Scn *scn, uint64_t max_bytes)
+{
+	GElf_Shdr shdr;
+	Elf_Data *data;
+
+	if (!gelf_getshdr(scn, &shdr) || shdr.sh_size > max_bytes)
+		return NULL;
+	data = elf_rawdata(scn, NULL);
+	return data && data->d_buf ? data : NULL;
+}
+
 static void cleanup_elf_fn(Elf **elf)
 {
 	if (*elf)
@@ -99,11 +126,10 @@ static struct elf_file *elf_file_new(Elf *handle)
 		errno = EBADMSG;
 		return NULL;
 	}
-	/* Both stay 0 for an image without that table; what is in it is still usable. */
+	/* Both are 0 for an image without that table; what is in it is still usable. */
 	if (elf_getphdrnum(guard, &elf->phdr_cnt))
 		elf->phdr_cnt = 0;
-	if (elf_getshdrstrndx(guard, &elf->shstrndx))
-		elf->shstrndx = 0;
+	elf->shstrndx = elf_names_section(guard);
 	elf->elf = take_ptr(guard);
 	return elf;
 }

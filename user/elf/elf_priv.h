@@ -22,6 +22,14 @@ struct elf_file {
  */
 bool elf_counts_are_sane(int fd);
 
+/* The number of the section that has the names of the others; 0 when there is none, or one larger
+ * than any linker makes: libelf would read all of it for the first name. */
+size_t elf_names_section(Elf *elf);
+
+/* The content of @scn as it is in the file; NULL without any, or when it is larger than @max_bytes:
+ * what is not mapped is copied. Borrowed. */
+Elf_Data *elf_section_bytes(Elf_Scn *scn, uint64_t max_bytes);
+
 /* Name of section @shdr, "" when it has none. Borrowed from the image. */
 static inline const char *elf_section_name(const struct elf_file *elf, const GElf_Shdr *shdr)
 {
