@@ -173,7 +173,7 @@ static bool has_wanted(const struct elf_file *elf, enum debug_want want)
 static int take_file(const struct search *search, int *fd, const char *path, bool is_in_root,
 		     struct debug_file *out)
 {
-	struct elf_file *elf = elf_file_open_wary(*fd);
+	struct elf_file *elf = elf_file_open_wary(*fd, is_in_root);
 	char *copy;
 	int err;
 

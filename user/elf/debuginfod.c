@@ -190,7 +190,7 @@ static bool is_needed(const struct wish *wish)
 
 	if (wish->image_fd < 0)
 		return true;
-	elf = elf_file_open_wary(wish->image_fd);
+	elf = elf_file_open_wary(wish->image_fd, wish->root_fd >= 0);
 	if (!elf)
 		return false;
 	query.elf = elf;

@@ -186,7 +186,7 @@ static int ask(const struct debuginfod_lib *lib, struct debuginfod_client *handl
 static bool has_build_id(int fd, const struct debuginfod_question *question)
 {
 	uint8_t build_id[DEBUGINFOD_ID_MAX_BYTES + 1];
-	struct elf_file *elf = elf_file_open_wary(fd);
+	struct elf_file *elf = elf_file_open_wary(fd, false);
 	size_t len = elf ? elf_build_id(elf, build_id, sizeof(build_id)) : 0;
 
 	elf_file_free(elf);

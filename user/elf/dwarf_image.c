@@ -218,9 +218,10 @@ int dwarf_image_init(struct dwarf_image *out, struct elf_file *elf, bool is_spli
 	return 0;
 }
 
-int dwarf_image_open(struct dwarf_image *out, int fd, bool is_split, struct dwarf_account *account)
+int dwarf_image_open(struct dwarf_image *out, int fd, bool is_split, bool is_foreign,
+		     struct dwarf_account *account)
 {
-	struct elf_file *elf = elf_file_open_wary(fd);
+	struct elf_file *elf = elf_file_open_wary(fd, is_foreign);
 	int err;
 
 	if (!elf)

@@ -83,8 +83,10 @@ struct dwarf_image {
 int dwarf_image_init(struct dwarf_image *out, struct elf_file *elf, bool is_split,
 		     struct dwarf_account *account);
 
-/* The same from a descriptor, borrowed until this returns. */
-int dwarf_image_open(struct dwarf_image *out, int fd, bool is_split, struct dwarf_account *account);
+/* The same from a descriptor, borrowed until this returns; @is_foreign as for elf_file_open_wary().
+ */
+int dwarf_image_open(struct dwarf_image *out, int fd, bool is_split, bool is_foreign,
+		     struct dwarf_account *account);
 void dwarf_image_deinit(struct dwarf_image *image);
 
 /* Has @elf a section with debugging information? Nothing is read but headers. */

@@ -24,12 +24,13 @@ enum {
 
 /* --- Opening --- */
 
-static void open_alt(struct dwarf_index *index, int fd)
+static void open_alt(struct dwarf_index *index, const struct dwarf_index_opts *opts)
 {
 	struct dwarf_alt_link link;
 
-	if (fd < 0 || dwarf_alt_link(index->image.elf, &link) || !dwarf_alt_is(&link, fd) ||
-	    dwarf_image_open(&index->alt, fd, false, &index->account))
+	if (opts->alt_fd < 0 || dwarf_alt_link(index->image.elf, &link) ||
+	    !dwarf_alt_is(&link, opts->alt_fd) ||
+	    dwarf_image_open(&index->alt, opts->alt_fd, false, opts->root_fd >= 0, &index->account))
 		return;
 	index->has_alt = true;
 	index->image.alt = &index->alt;
@@ -48,7 +49,7 @@ static int index_finish(struct dwarf_index *index, const struct dwarf_index_opts
 		return err;
 	if (opts->path && !(index->split_files.path = strdup(opts->path)))
 		return -ENOMEM;
-	open_alt(index, opts->alt_fd);
+	open_alt(index, opts);
 	return 0;
 }
 
@@ -75,7 +76,7 @@ int dwarf_index_new(struct elf_file *elf, const struct dwarf_index_opts *opts,
 
 int dwarf_index_open(int fd, const struct dwarf_index_opts *opts, struct dwarf_index **out)
 {
-	struct elf_file *elf = elf_file_open_wary(fd);
+	struct elf_file *elf = elf_file_open_wary(fd, opts->root_fd >= 0);
 	int err;
 
 	if (!elf)

@@ -40,7 +40,7 @@ static bool open_image(const struct dwarf_split_files *files, const char *dir, s
 	if (files->root_fd < 0)
 		host_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	fd = root_file_open(files->root_fd < 0 ? host_fd : files->root_fd, buf_cstr(&path));
-	if (fd < 0 || dwarf_image_open(out, fd, true, files->account))
+	if (fd < 0 || dwarf_image_open(out, fd, true, files->root_fd >= 0, files->account))
 		return false;
 	files->account->fuel_bytes += dwarf_image_bytes(out) * DWARF_FUEL_PASSES;
 	return true;

@@ -2,7 +2,8 @@
 /*
  * Opening an ELF image and translating file offsets. libelf maps the file, so an index costs page
  * cache and not anonymous memory. It also means that a file cut short by somebody while it is being
- * read would raise SIGBUS; the window is one module's symbolization.
+ * read would raise SIGBUS, so that what others may change is copied, as far as it is asked for
+ * (elf_file_open_wary()). Memory is then what a header claims: whoever asks says how much is sane.
  */
 #include "elf/elf_file.h"
 
@@ -151,20 +152,27 @@ struct elf_file *elf_file_open(int fd)
 
 struct elf_file *elf_file_open_unmapped(int fd)
 {
-	struct elf_file *elf = elf_file_begin(fd, ELF_C_READ);
+	struct elf_file *elf;
+	struct stat st;
 
-	if (elf)
+	if (fstat(fd, &st))
+		return NULL;
+	elf = elf_file_begin(fd, ELF_C_READ);
+	if (elf) {
 		elf->is_copied = true;
+		elf->file_bytes = (uint64_t)st.st_size;
+	}
 	return elf;
 }
 
-struct elf_file *elf_file_open_wary(int fd)
+struct elf_file *elf_file_open_wary(int fd, bool is_foreign)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return NULL;
-	if ((st.st_uid == 0 || st.st_uid == geteuid()) && !(st.st_mode & (S_IWGRP | S_IWOTH)))
+	if (!is_foreign && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	    !(st.st_mode & (S_IWGRP | S_IWOTH)))
 		return elf_file_open(fd);
 	return elf_file_open_unmapped(fd);
 }

@@ -19,9 +19,12 @@ struct elf_file *elf_file_from_memory(void *image, size_t len);
  * is asked for is copied. */
 struct elf_file *elf_file_open_unmapped(int fd);
 
-/* Mapped where only root or we ourselves can cut the file short, else unmapped: for files that a
- * program being profiled leads us to, and that are large. */
-struct elf_file *elf_file_open_wary(int fd);
+/*
+ * Mapped where only root or we ourselves can change the file or cut it short, else unmapped: for
+ * programs, and what they lead us to. @is_foreign: it lies in another root than ours, whose root
+ * may be anybody.
+ */
+struct elf_file *elf_file_open_wary(int fd, bool is_foreign);
 void elf_file_free(struct elf_file *elf);
 
 /* The GNU build-id into @out (at most @max bytes), from section or program-header notes. Its

@@ -11,6 +11,9 @@ enum {
 	WORD_BYTES = 8,
 	SEGMENTS_MAX = 64, /* a handful occurs, and each lookup goes through them */
 	CANDIDATES_MAX = 16, /* words that look like the start of moduledata: one or two occur */
+	SEARCHED_MAX_BYTES = 512 << 20, /* of data; half a second */
+	/* Of a file that may not be mapped; kubectl and the like have 50 MiB. */
+	COPIED_MAX_BYTES = 256 << 20,
 
 	/* Words of moduledata (runtime/symtab.go). Slices are address, length, capacity. */
 	WORD_PCHEADER = 0,
@@ -89,26 +92,28 @@ static enum section_kind section_kind(const char *name)
 	return SECTION_OTHER;
 }
 
-/* *@is_go: there is code of Go, if the table has a section of its own or not. */
-static bool pclntab_by_section(const struct elf_file *elf, struct go_image *image, bool *is_go)
+static bool pclntab_by_section(const struct elf_file *elf, struct go_image *image)
 {
 	Elf_Scn *scn = NULL;
 
 	while ((scn = elf_nextscn(elf->elf, scn))) {
-		enum section_kind kind;
 		struct reader rd;
 		GElf_Shdr shdr;
 
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type == SHT_NOBITS)
 			continue;
-		kind = section_kind(elf_section_name(elf, &shdr));
-		*is_go |= kind != SECTION_OTHER;
-		if (kind != SECTION_PCLNTAB)
+		if (section_kind(elf_section_name(elf, &shdr)) != SECTION_PCLNTAB)
 			continue;
 		rd = reader_of(image, shdr.sh_offset, shdr.sh_size);
 		return !rd.err && pclntab_try(image, rd.pos, reader_left(&rd), shdr.sh_addr);
 	}
 	return false;
+}
+
+/* A sparse file can be as long as it likes. */
+static uint64_t searched_bytes(const struct go_image *image)
+{
+	return image->len < SEARCHED_MAX_BYTES ? image->len : SEARCHED_MAX_BYTES;
 }
 
 /* Data, as long as the segments together are no longer than the file: a hostile one could have each
@@ -141,7 +146,7 @@ static bool pclntab_in_segment(struct go_image *image, const struct elf_segment 
 /* Position-independent files have the table in a segment that is writable until it is relocated. */
 static bool pclntab_by_magic(struct go_image *image)
 {
-	uint64_t left = image->len;
+	uint64_t left = searched_bytes(image);
 
 	for (size_t i = 0; i < image->segments.cnt; i++) {
 		if (is_searched(&image->segments.items[i], &left) &&
@@ -155,11 +160,20 @@ static bool pclntab_by_magic(struct go_image *image)
  * An external linker puts the table of a position-independent file into .data.rel.ro; a file
  * without sections may be anything. To search others as well would be to read all of them.
  */
-static bool pclntab_find(const struct elf_file *elf, struct go_image *image)
+static bool may_be_go(const struct elf_file *elf)
 {
-	bool is_go = !elf->shstrndx;
+	Elf_Scn *scn = NULL;
+	GElf_Shdr shdr;
 
-	return pclntab_by_section(elf, image, &is_go) || (is_go && pclntab_by_magic(image));
+	if (elf->is_copied && elf->file_bytes > COPIED_MAX_BYTES)
+		return false;
+	if (!elf->shstrndx)
+		return true;
+	while ((scn = elf_nextscn(elf->elf, scn)))
+		if (gelf_getshdr(scn, &shdr) && shdr.sh_type != SHT_NOBITS &&
+		    section_kind(elf_section_name(elf, &shdr)) != SECTION_OTHER)
+			return true;
+	return false;
 }
 
 static bool is_moduledata(const struct go_image *image, const uint64_t *words)
@@ -182,7 +196,7 @@ static bool words_read(struct reader rd, uint64_t *words)
 /* By its first word, from the last segment on: data is behind constants. */
 static bool moduledata_in_place(const struct go_image *image, uint64_t *words)
 {
-	uint64_t left = image->len;
+	uint64_t left = searched_bytes(image);
 	int candidates = 0;
 
 	for (size_t i = image->segments.cnt; i-- > 0;) {
@@ -322,6 +336,8 @@ int go_image_open(const struct elf_file *elf, struct go_image *out)
 	struct go_image image = {0};
 	int err;
 
+	if (!may_be_go(elf))
+		return -ENOENT;
 	image.bytes = (const uint8_t *)elf_rawfile(elf->elf, &image.len);
 	if (!image.bytes)
 		return -ENOENT;
@@ -329,7 +345,8 @@ int go_image_open(const struct elf_file *elf, struct go_image *out)
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
 	err = -ENOENT;
-	if (image.segments.cnt <= SEGMENTS_MAX && pclntab_find(elf, &image))
+	if (image.segments.cnt <= SEGMENTS_MAX &&
+	    (pclntab_by_section(elf, &image) || pclntab_by_magic(&image)))
 		err = moduledata_use(elf, &image);
 	if (err) {
 		go_image_deinit(&image);

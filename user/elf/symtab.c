@@ -21,8 +21,10 @@
 #define NAME_IS_DYNAMIC (1u << 30)
 #define NAME_OFFSET_MAX (NAME_IS_DYNAMIC - 1)
 
-/* The largest browsers have 200 MiB of names; it bounds what a hostile header makes us read. */
+/* The largest browsers have 200 MiB of names; it bounds what a hostile header makes us read, or
+ * hold. */
 #define TABLE_MAX_BYTES (512u << 20)
+#define TABLE_COPIED_MAX_BYTES (256u << 20)
 
 /* One section of code: [start, end). */
 struct text_section {
@@ -228,6 +230,11 @@ static int add_table_symbol(struct builder *bld, const struct table *table, cons
 	return add_symbol(bld, gsym->st_value, gsym->st_size, limit, sym);
 }
 
+static bool is_table_sane(const struct elf_file *elf, const GElf_Shdr *shdr)
+{
+	return shdr->sh_size <= (elf->is_copied ? TABLE_COPIED_MAX_BYTES : TABLE_MAX_BYTES);
+}
+
 /* The first section of @type with its header; NULL when there is none. Linkers and strip compress
  * debug information only, never a table of symbols. */
 static Elf_Scn *find_section(const struct elf_file *elf, uint32_t type, GElf_Shdr *out)
@@ -236,7 +243,7 @@ static Elf_Scn *find_section(const struct elf_file *elf, uint32_t type, GElf_Shd
 
 	while ((scn = elf_nextscn(elf->elf, scn))) {
 		if (gelf_getshdr(scn, out) && out->sh_type == type &&
-		    !(out->sh_flags & SHF_COMPRESSED) && out->sh_size <= TABLE_MAX_BYTES)
+		    !(out->sh_flags & SHF_COMPRESSED) && is_table_sane(elf, out))
 			return scn;
 	}
 	return NULL;
@@ -248,7 +255,7 @@ static struct strings load_strings(const struct elf_file *elf, uint32_t section)
 	Elf_Data *data = NULL;
 	GElf_Shdr shdr;
 
-	if (scn && gelf_getshdr(scn, &shdr) && shdr.sh_size <= TABLE_MAX_BYTES)
+	if (scn && gelf_getshdr(scn, &shdr) && is_table_sane(elf, &shdr))
 		data = elf_rawdata(scn, NULL);
 	if (!data || !data->d_buf)
 		return (struct strings){0};

@@ -73,7 +73,7 @@ int module_symbols_open(const struct module *module, const char *path,
 	};
 
 	if (!syms.reason) {
-		syms.elf = elf_file_open(module->fd);
+		syms.elf = elf_file_open_wary(module->fd, module->root_fd >= 0);
 		if (!syms.elf && errno == ENOMEM)
 			return -ENOMEM;
 		if (!syms.elf)
