@@ -529,6 +529,20 @@ static void test_budget(void **state)
 	assert_int_equal(fix->frames.lines_cut, 1);
 }
 
+/* Time that is over for all names. */
+static void test_names_budget(void **state)
+{
+	const struct symbolizer_opts opts = {.names_budget_ns = 1};
+	struct fixture *fix = *state;
+	uint32_t mapping = add_mapping(fix, "/a/demo", module_with_symbols("/a/demo"));
+	uint32_t location = profile_location(&fix->prof, mapping, 0x1010, 0);
+
+	run_with(fix, &opts);
+	check_location(fix, location, "[demo+0x1010]", "[demo+0x1010]");
+	assert_int_equal(unnamed_cnt(fix, "no_time"), 1);
+	check_books(fix);
+}
+
 /* The time goes first to what most samples are of. */
 static void test_order(void **state)
 {
@@ -843,6 +857,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dwarf, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_inline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_budget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dwarf_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_file, setup, teardown),

@@ -23,6 +23,8 @@ enum {
 	 * second after the sampling. */
 	RECORD_LINES_BUDGET_MS = 700,
 	RECORD_SYMBOLS_WAIT_S = 10, /* for debuginfod, after the recording */
+	/* For all names of one window: twenty times what a busy host's take. */
+	RECORD_NAMES_BUDGET_MS = 8000,
 };
 
 /* The fields that the option table fills; "not given" is 0, NULL or empty. */

@@ -37,6 +37,17 @@ static uint64_t lines_budget_ns(const struct record_opts *opts)
 	return share_ns && share_ns < budget_ns ? share_ns : budget_ns;
 }
 
+/* Short windows are named all the same: the second one's names are there already. */
+static uint64_t names_budget_ns(const struct record_opts *opts)
+{
+	uint64_t most_ns = RECORD_NAMES_BUDGET_MS * NSEC_PER_MSEC, least_ns = most_ns / 4;
+	uint64_t share_ns = opts->interval_ns / 2;
+
+	if (!share_ns || share_ns > most_ns)
+		return most_ns;
+	return share_ns > least_ns ? share_ns : least_ns;
+}
+
 static int symbolize(struct recording *rec, const struct window *window, uint64_t end_ns)
 {
 	const struct symbolizer_opts opts = {
@@ -50,6 +61,7 @@ static int symbolize(struct recording *rec, const struct window *window, uint64_
 		.start_ns = end_ns - window->prof->duration_ns,
 		.end_ns = end_ns,
 		.jit_advice = &rec->jit_advice,
+		.names_budget_ns = names_budget_ns(rec->opts),
 	};
 	uint64_t cpu_ns = clock_process_cpu_ns();
 	struct module *const *modules;

@@ -136,6 +136,7 @@ static int leave_kernel(struct symbolizer *sym, const struct pending *items, siz
 	return sym->prof->err;
 }
 
+/* @items: all that wait in one mapping. */
 static int name_items(struct symbolizer *sym, const struct pending *items, size_t cnt)
 {
 	const struct module *module = module_of(sym, items[0].mapping);
@@ -148,7 +149,14 @@ static int name_items(struct symbolizer *sym, const struct pending *items, size_
 	return name_module(sym, module, items, cnt);
 }
 
-static int name_all(struct symbolizer *sym)
+static void name_by_address(struct symbolizer *sym, size_t first, const char *reason)
+{
+	for (size_t i = first; i < sym->item_cnt; i++)
+		naming_set_unnamed(sym, &sym->items[i], reason);
+}
+
+/* Each module's tables are bounded, but a hostile program may have a thousand modules. */
+static int name_all(struct symbolizer *sym, uint64_t until_ns)
 {
 	size_t first = 0;
 
@@ -157,6 +165,13 @@ static int name_all(struct symbolizer *sym)
 		size_t cnt = 1;
 		int err;
 
+		if (until_ns && clock_monotonic_ns() >= until_ns) {
+			log_warn("names: out of time after %.1f s: %zu frames have none",
+				 (double)sym->opts->names_budget_ns / NSEC_PER_SEC,
+				 sym->item_cnt - first);
+			name_by_address(sym, first, "no_time");
+			return sym->prof->err;
+		}
 		while (first + cnt < sym->item_cnt && items[cnt].mapping == items[0].mapping)
 			cnt++;
 		err = name_items(sym, items, cnt);
@@ -181,12 +196,6 @@ static void report_cut(const struct symbolizer *sym)
 			 naming_path(sym, cut->most_mapping));
 }
 
-static void name_by_address(struct symbolizer *sym)
-{
-	for (size_t i = 0; i < sym->item_cnt; i++)
-		naming_set_unnamed(sym, &sym->items[i], "not_wanted");
-}
-
 int symbolizer_run(struct profile *prof, struct module *const *modules, size_t module_cnt,
 		   const struct symbolizer_opts *opts, struct ledger_frames *frames)
 {
@@ -199,6 +208,7 @@ int symbolizer_run(struct profile *prof, struct module *const *modules, size_t m
 		.frames = frames,
 		.jit_advice = opts->jit_advice ? opts->jit_advice : &advice,
 	};
+	uint64_t start_ns = clock_monotonic_ns();
 	int err = collect_pending(&sym);
 
 	if (err)
@@ -206,7 +216,7 @@ int symbolizer_run(struct profile *prof, struct module *const *modules, size_t m
 	buf_init(&sym.name, BUF_NO_MAX);
 	buf_init(&sym.system_name, BUF_NO_MAX);
 	if (opts->no_symbols) {
-		name_by_address(&sym);
+		name_by_address(&sym, 0, "not_wanted");
 		return prof->err;
 	}
 	sym.demangler = demangler_new();
@@ -215,8 +225,8 @@ int symbolizer_run(struct profile *prof, struct module *const *modules, size_t m
 	if (opts->keeps_names)
 		sym.cache = name_cache_open(opts->cache_base);
 	if (opts->lines_budget_ns)
-		sym.deadline_ns = clock_monotonic_ns() + opts->lines_budget_ns;
-	err = name_all(&sym);
+		sym.deadline_ns = start_ns + opts->lines_budget_ns;
+	err = name_all(&sym, opts->names_budget_ns ? start_ns + opts->names_budget_ns : 0);
 	report_cut(&sym);
 	jit_advice_tell(sym.jit_advice);
 	return err;

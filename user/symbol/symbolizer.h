@@ -48,28 +48,31 @@ struct symbolizer_opts {
 	/* CLOCK_MONOTONIC: when what is to be named was sampled; end 0: to this day */
 	uint64_t start_ns, end_ns;
 	struct jit_advice *jit_advice; /* what was told before, and is told once; NULL: nothing */
+	uint64_t names_budget_ns; /* from the start, for all; 0: as long as it takes */
 };
 
 /*
  * Name every location of @prof that has no lines yet. @modules[i] (borrowed, NULL where unknown) is
  * the module of mapping i; the kernel's mapping is the one whose path is "[kernel.kallsyms]", and
  * those of its modules have locations with LOCATION_KERNEL too: "[nf_tables]". A module's function
- * that is found in the former moves to the latter. The
- * names of a stripped module come from its debug file where there is one (elf/debug_file.h); files,
- * lines and the calls that were inlined from DWARF (elf/dwarf_index.h), those of a Go program from
- * its own tables (elf/go_symbols.h); those of JIT code from its runtime's lists (symbol/jitdump.h,
- * which knows times and lines, and for what it leaves symbol/perf_map.h).
+ * that is found in the former moves to the latter. The names of a stripped module come from its
+ * debug file where there is one (elf/debug_file.h); files, lines and the calls that were inlined
+ * from DWARF (elf/dwarf_index.h), those of a Go program from its own tables (elf/go_symbols.h);
+ * those of JIT code from its runtime's lists (symbol/jitdump.h, which knows times and lines, and
+ * for what it leaves symbol/perf_map.h).
+ *
  * Frames that @opts->lines_budget_ns was too short for have the names of symbols only; they are
- * counted in @frames->lines_cut and told in one line of log_warn():
- * those of the modules with the fewest samples. Named locations get a function with demangled and
- * system name; a location without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT
- * memory) and is counted in
+ * counted in @frames->lines_cut and told in one line of log_warn(): those of the modules with the
+ * fewest samples. A module whose turn comes after @opts->names_budget_ns is not opened any more,
+ * which is told likewise. Named locations get a function with demangled and system name; a location
+ * without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT memory) and is counted in
  * @frames->unnamed under its reason: no_symbol (file has none there), no_file (gone before it could
  * be opened), file_changed (another has taken its place, or been written into it), bad_elf, jit,
- * kptr_restrict, no_kernel_symbol, unknown_mapping.
- * Mappings get their HAS_* flags truthfully. A location beyond its module's symbols never
- * fails the rest. Returns 0 or -ENOMEM. The kernel's symbols that kptr_restrict hides are reported
- * once by log_warn with the fix.
+ * kptr_restrict, no_kernel_symbol, unknown_mapping, no_time, not_wanted.
+ *
+ * Mappings get their HAS_* flags truthfully. A location beyond its module's symbols never fails the
+ * rest. Returns 0 or -ENOMEM. The kernel's symbols that kptr_restrict hides are reported once by
+ * log_warn with the fix.
  */
 int symbolizer_run(struct profile *prof, struct module *const *modules, size_t module_cnt,
 		   const struct symbolizer_opts *opts, struct ledger_frames *frames);
