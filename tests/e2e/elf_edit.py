@@ -5,7 +5,7 @@
     section:NAME:FIELD=VALUE   of a section header: type, flags, offset, size, link, entsize
     segment:TYPE:FIELD=VALUE   of each program header of that type (a number): offset, filesz, memsz
     length=BYTES               of the file itself, sparse
-    mutate=SEED                50 bytes anywhere become others
+    mutate=SEED:FROM           50 bytes at or behind offset FROM become others
 """
 import random
 import struct
@@ -37,11 +37,10 @@ def segments_at(data, kind):
     return [table + i * entry for i in range(count) if get(data, "I", table + i * entry) == int(kind, 0)]
 
 
-def mutate(data, seed):
+def mutate(data, seed, start):
     rng = random.Random(seed)
     for _ in range(MUTATIONS):
-        # The identification stays, else nobody looks further.
-        data[rng.randrange(20, len(data))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+        data[rng.randrange(start, len(data))] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
 
 
 def main():
@@ -54,7 +53,8 @@ def main():
         if what == "length":
             length = int(value, 0)
         elif what == "mutate":
-            mutate(data, int(value))
+            seed, start = value.split(":")
+            mutate(data, int(seed), int(start, 0))
         else:
             kind, which, field = what.split(":")
             at, fields = ((section_at(data, which), SECTION_FIELDS) if kind == "section"

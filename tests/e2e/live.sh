@@ -253,6 +253,39 @@ only()
 	return 1
 }
 
+# --- Recordings of what means harm ---
+
+# hostile NAME MIB SECONDS ARG...: a recording that is to last SECONDS, longer where others use the machine, is written
+# within 10 s after its end, and takes MIB of memory at the most. Into out/x.folded and out/x.json.
+hostile()
+{
+	local name=$1 most_mib=$2 planned_s=$3 code seconds mib
+	shift 3
+	python3 tests/e2e/bounded.py "$TMPDIR/out/cost" "$bpfprof" -q -F 499 -o "$TMPDIR/out/x.folded" --annotate --force \
+		--stats "$TMPDIR/out/x.json" "$@" 2>"$TMPDIR/out/err" </dev/null
+	code=$?
+	read -r seconds mib <"$TMPDIR/out/cost"
+	cat "$TMPDIR/out/err" >>"$log"
+	check "$name: status 0, and nothing to complain about" is "$code == 0 && $(wc -l <"$TMPDIR/out/err") == 0"
+	check "$name: written within 10 s, and $most_mib MiB" is "$(field x cost.finish_ns) <= 10e9 &&
+		$seconds <= 3 * $planned_s + 15 && $mib <= $most_mib"
+}
+
+# named REGEX NAME: it has samples whose stacks match.
+named()
+{
+	check "$2: the frames have the name that is right" has "$1" x 30
+}
+
+# unnamed NAME: how many frames have no name, whatever the reason.
+unnamed()
+{
+	python3 - "$TMPDIR/out/$1.json" <<-'END'
+		import json, sys
+		print(sum(json.load(open(sys.argv[1]))["frames"]["unnamed"].values()))
+	END
+}
+
 # --- What was sampled, and what is true ---
 
 # near K N SHARE: are K of N samples what a share of SHARE would give?

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuts LIBRARY FUNCTION: call it for half a second, close the library, and then cut the file short
- * and write it anew for ever. Its tables of symbols and strings, which lie at its end, are there at
- * one moment and gone at the next.
+ * cuts LIBRARY FUNCTION: call it for a second and a half, close the library, and then cut the file
+ * short and write it anew for ever. Its tables of symbols and strings, which lie at its end, are
+ * there at one moment and gone at the next.
  */
 #include "keep_frame.h"
 #include <dlfcn.h>
@@ -23,7 +23,7 @@ static double now_s(void)
 static __attribute__((noinline)) int call(const char *path, const char *name)
 {
 	void *library = dlopen(path, RTLD_NOW);
-	double end_s = now_s() + 0.5;
+	double end_s = now_s() + 1.5;
 	void (*function)(void);
 
 	KEEP_FRAME();
