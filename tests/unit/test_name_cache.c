@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
@@ -17,11 +18,16 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "elf/elf_file.h"
 #include "symbol/symbolizer.h"
 
-enum { CODE_AT = 0x401000, CODE_BYTES = 512 };
+enum {
+	CODE_AT = 0x401000,
+	CODE_BYTES = 512,
+	LOADED_BYTES = 0x1060, /* of the file: what comes next is debugging information */
+};
 
-static const char seed_path[] = "tests/fuzz/corpus/dwarf/gcc5";
+static const char seed_path[] = "tests/fuzz/corpus/dwarf/gcc5last";
 
 static struct fixture {
 	char base[32];
@@ -81,8 +87,8 @@ static struct module *open_exe(void)
 	module->path = strdup(fix.path);
 	module->fd = open(fix.exe, O_RDONLY | O_CLOEXEC);
 	module->root_fd = -1;
-	module->build_id_len = 20;
-	memset(module->build_id, 0x5a, module->build_id_len);
+	module->build_id_len =
+		(uint32_t)elf_build_id_fd(module->fd, module->build_id, sizeof(module->build_id));
 	return module;
 }
 
@@ -137,11 +143,12 @@ static const char *kept_file(void)
 	return path;
 }
 
-/* Other content, but nothing that stat shows is changed. */
+/* Other debugging information, but nothing that stat shows, and no program header, is changed. */
 static void blank_exe(void)
 {
 	struct timespec times[2];
 	struct stat st;
+	Elf64_Ehdr ehdr;
 	char *blank;
 	int fd;
 
@@ -149,9 +156,11 @@ static void blank_exe(void)
 	times[0] = st.st_atim;
 	times[1] = st.st_mtim;
 	fd = open(fix.exe, O_RDWR | O_CLOEXEC);
-	/* The header, and with it where sections are, stays. */
-	blank = calloc(1, (size_t)st.st_size);
-	assert_int_equal(pwrite(fd, blank, 0x1000 - 64, 64), 0x1000 - 64);
+	assert_int_equal(pread(fd, &ehdr, sizeof(ehdr), 0), sizeof(ehdr));
+	assert_true(ehdr.e_shoff > LOADED_BYTES);
+	blank = calloc(1, ehdr.e_shoff);
+	assert_int_equal(pwrite(fd, blank, ehdr.e_shoff - LOADED_BYTES, LOADED_BYTES),
+			 (ssize_t)(ehdr.e_shoff - LOADED_BYTES));
 	assert_int_equal(futimens(fd, times), 0);
 	close(fd);
 	free(blank);
