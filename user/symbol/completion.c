@@ -48,7 +48,7 @@ static uint32_t parse_build_id(const char *hex, uint8_t out[static BUILD_ID_MAX]
 	return (uint32_t)(len / 2);
 }
 
-/* Code of the kernel and of JIT compilers is in no file. */
+/* Code of the kernel and its modules, and of JIT compilers, is in no file that we could find. */
 static bool is_in_file(const struct profile *prof, uint32_t mapping)
 {
 	const char *path;
@@ -56,7 +56,7 @@ static bool is_in_file(const struct profile *prof, uint32_t mapping)
 	if (mapping == PROFILE_NONE)
 		return false;
 	path = profile_str(prof, prof->mappings[mapping].path);
-	return !profile_path_is_anon(path) && strncmp(path, "[kernel", strlen("[kernel")) != 0;
+	return !profile_path_is_anon(path) && (path[0] != '[' || !strcmp(path, "[vdso]"));
 }
 
 static int find_file(struct completion *completion, uint32_t mapping)
