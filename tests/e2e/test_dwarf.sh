@@ -31,6 +31,7 @@ check()
 {
 	case_name=$1 file=$2
 	shift 2
+	rm -f "$tmp/llvm"
 	tests/e2e/dwarf_truth.py pick "$file" $COUNT 1 >"$tmp/addresses" 2>"$log" &&
 		"$tmp/lookup_lines" "$@" "$file" <"$tmp/addresses" >"$tmp/ours" 2>"$log"
 	result $? "$case_name: looked up"
@@ -40,8 +41,8 @@ check()
 		$objcopy --strip-all --keep-section='.debug_*' "$file" "$file.bare" 2>"$log"
 		[ ! -e "$file.dwp" ] || cp "$file.dwp" "$file.bare.dwp"
 		$symbolizer --inlines --functions=linkage --no-demangle --obj="$file.bare" \
-			<"$tmp/addresses" >"$tmp/theirs" 2>"$log"
-		tests/e2e/dwarf_truth.py check "$case_name" llvm "$tmp/ours" "$tmp/theirs" >"$log" 2>&1
+			<"$tmp/addresses" >"$tmp/llvm" 2>"$log"
+		tests/e2e/dwarf_truth.py check "$case_name" llvm "$tmp/ours" "$tmp/llvm" >"$log" 2>&1
 		result $? "$case_name: $(tail -n 1 "$log")"
 	fi
 	# elfutils 0.188 finds no lines where units are split or have no .debug_aranges (clang, rustc).
@@ -49,7 +50,10 @@ check()
 		head -n $EU_COUNT "$tmp/addresses" >"$tmp/few"
 		"$tmp/lookup_lines" "$@" "$file" <"$tmp/few" >"$tmp/ours_few"
 		eu-addr2line -a -f -i -e "$file" <"$tmp/few" >"$tmp/theirs" 2>"$log"
-		tests/e2e/dwarf_truth.py check "$case_name" eu "$tmp/ours_few" "$tmp/theirs" >"$log" 2>&1
+		# What decides where it differs, if it has been asked of this file.
+		set --
+		[ ! -e "$tmp/llvm" ] || set -- "$tmp/llvm"
+		tests/e2e/dwarf_truth.py check "$case_name" eu "$tmp/ours_few" "$tmp/theirs" "$@" >"$log" 2>&1
 		result $? "$case_name: $(tail -n 1 "$log")"
 	fi
 }
