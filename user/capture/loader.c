@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "base/reader.h"
 #include "bpfprof.skel.h"
 #include "capture/cpus.h"
@@ -307,24 +307,11 @@ static int loader_fill(struct loader *loader, const struct capture_opts *opts,
 	return err;
 }
 
-/*
- * Loading costs some 40 ms of CPU time, on a busy machine several times as many of the user's: for
- * that moment we are preferred. Without CAP_SYS_NICE it takes its time. Returns the nice value of
- * before.
- */
-static int prefer_this_thread(void)
-{
-	int nice = getpriority(PRIO_PROCESS, 0);
-
-	setpriority(PRIO_PROCESS, 0, -20);
-	return nice;
-}
-
 int loader_open(struct loader *loader, const struct capture_opts *opts)
 {
 	struct number_set present = {0};
 	bool has_targets;
-	int err, nice;
+	int err, priority;
 
 	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1};
 	libbpf_set_print(loader_print);
@@ -336,9 +323,10 @@ int loader_open(struct loader *loader, const struct capture_opts *opts)
 	has_targets = has_numbers(opts->tgids) || has_numbers(opts->tids) ||
 		      has_numbers(opts->uids) || opts->follow_command;
 	sizes_choose(present.cnt, opts->max_kernel_bytes, has_targets, &loader->sizes);
-	nice = prefer_this_thread();
+	/* It costs some 40 ms of CPU time. */
+	priority = priority_raise();
 	err = loader_load(loader, opts);
-	setpriority(PRIO_PROCESS, 0, nice);
+	priority_restore(priority);
 	if (!err)
 		err = loader_fill(loader, opts, &present);
 	number_set_deinit(&present);

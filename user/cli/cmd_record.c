@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/priority.h"
 #include "cli/record.h"
 
 static uint64_t earlier(uint64_t one, uint64_t two)
@@ -207,15 +208,18 @@ static int sample(struct recording *rec)
 static int end_sampling(struct recording *rec)
 {
 	uint64_t end_ns = clock_monotonic_ns();
+	int priority = priority_raise();
 	int err = capture_stop(rec->capture);
 
-	if (err) {
+	if (err)
 		log_error("closing the books: %s", strerror(-err));
-		return err;
-	}
 	rec->is_over = true;
-	err = record_window(rec, end_ns);
-	return err ? err : record_stats(rec);
+	if (!err)
+		err = record_window(rec, end_ns);
+	if (!err)
+		err = record_stats(rec);
+	priority_restore(priority);
+	return err;
 }
 
 /* COMMAND's exit status, when it has ended; a second signal ends the wait and us. */
