@@ -11,6 +11,9 @@
 enum {
 	GZIP_WINDOW_BITS = 15 + 16, /* largest window; +16 asks zlib for gzip framing */
 	GZIP_MEMORY_LEVEL = 8, /* zlib's default */
+	/* Somebody waits for it: profiles take less than half of the time of zlib's default (6),
+	 * and are 7 to 16 % larger. */
+	GZIP_LEVEL = 3,
 	CHUNK_BYTES = 64 << 10
 };
 
@@ -74,7 +77,7 @@ int gzip_inflate(const void *data, size_t len, struct buf *out)
 void gzip_writer_init(struct gzip_writer *writer, struct buf *out)
 {
 	*writer = (struct gzip_writer){.out = out};
-	if (deflateInit2(&writer->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
+	if (deflateInit2(&writer->stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW_BITS,
 			 GZIP_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
 		writer->err = -ENOMEM;
 }
