@@ -11,8 +11,8 @@ enum {
 	WORD_BYTES = 8,
 	SEGMENTS_MAX = 64, /* a handful occurs, and each lookup goes through them */
 	CANDIDATES_MAX = 16, /* words that look like the start of moduledata: one or two occur */
-	SEARCHED_MAX_BYTES = 512 << 20, /* of data; half a second */
-	/* Of a file that may not be mapped; kubectl and the like have 50 MiB. */
+	SEARCHED_MAX_BYTES = 512 << 20, /* of data, where no section says where to look */
+	/* Of a file that may not be mapped; `go` itself has 10 MiB. */
 	COPIED_MAX_BYTES = 256 << 20,
 
 	/* Words of moduledata (runtime/symtab.go). Slices are address, length, capacity. */
