@@ -12,8 +12,7 @@ if [ "$(uname -m)" != x86_64 ]; then
 	skip "lists of JIT code" "the runtime in small is for x86-64"
 	exit 0
 fi
-gcc -O2 -fno-omit-frame-pointer -o "$TMPDIR/bin/jit" "$workloads/jit.c" 2>>"$log"
-verdict $? "the runtime in small compiles"
+compile jit jit.c
 
 start()
 {

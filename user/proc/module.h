@@ -93,8 +93,9 @@ struct module *module_jit(pid_t tgid);
 void module_jit_refresh(struct module *module);
 
 /*
- * Has somebody written another file into the one that is open in @module? A build-id tells, else
- * time and size, as far as they were known. Names and lines of what is there now would be wrong.
+ * Has somebody written another file into the one that is open in @module? So it is when time or
+ * size are not what the kernel saw, as far as that is known, and the build-id is another or there
+ * is none. Names and lines of what is there now would be wrong.
  */
 bool module_is_rewritten(const struct module *module);
 
