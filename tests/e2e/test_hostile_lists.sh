@@ -98,7 +98,7 @@ chown nobody "$list"
 "$bpfprof" -F 499 -p "$load" -d 3 -i 1s -o "$TMPDIR/out/w.folded" 2>"$TMPDIR/out/err" </dev/null
 cat "$TMPDIR/out/err" >>"$log"
 check "somebody else's list is told once in three windows" \
-	is "$(grep -c "'$list' belongs to another user" "$TMPDIR/out/err") == 1"
+	is "$(grep -c "process $load: its perf map in /tmp belongs to another user" "$TMPDIR/out/err") == 1"
 
 # As many as there may be processes: each list is given its second, but all of them together no more than a few.
 rm "$list"
