@@ -161,6 +161,7 @@ struct elf_file *elf_file_open_unmapped(int fd)
 	if (elf) {
 		elf->is_copied = true;
 		elf->file_bytes = (uint64_t)st.st_size;
+		elf->fd = fd;
 	}
 	return elf;
 }

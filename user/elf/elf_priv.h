@@ -14,6 +14,7 @@ struct elf_file {
 	size_t shstrndx; /* 0: sections have no names */
 	bool is_copied; /* what is asked for is read into memory, not mapped */
 	uint64_t file_bytes; /* where it is copied */
+	int fd; /* where it is copied: borrowed, as the Elf's */
 };
 
 /*

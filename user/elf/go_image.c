@@ -3,8 +3,10 @@
 #include "elf/go_image.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/fs.h"
 #include "elf/elf_priv.h"
 
 enum {
@@ -331,6 +333,46 @@ static int moduledata_use(const struct elf_file *elf, struct go_image *image)
 	return image->pclntab.text_vaddr ? 0 : -ENOENT;
 }
 
+/*
+ * The whole file. One that may not be mapped is read here: elf_rawfile() would read it as well, but
+ * elf_end() then forgets to free the sections that were read before (elfutils 0.188).
+ */
+static int bytes_read(const struct elf_file *elf, struct go_image *image)
+{
+	ssize_t got;
+
+	if (!elf->is_copied) {
+		image->bytes = (const uint8_t *)elf_rawfile(elf->elf, &image->len);
+		return image->bytes ? 0 : -ENOENT;
+	}
+	image->copy = malloc(elf->file_bytes + 1);
+	if (!image->copy)
+		return -ENOMEM;
+	while (image->len < elf->file_bytes) {
+		got = fs_read_at(elf->fd, image->copy + image->len, elf->file_bytes - image->len,
+				 image->len);
+		if (got <= 0)
+			return -ENOENT;
+		image->len += (size_t)got;
+	}
+	image->bytes = image->copy;
+	return 0;
+}
+
+static int image_find(const struct elf_file *elf, struct go_image *image)
+{
+	int err = bytes_read(elf, image);
+
+	if (!err)
+		err = elf_segments_parse(image->bytes, image->len, &image->segments);
+	if (err)
+		return err == -ENOMEM ? err : -ENOENT;
+	if (image->segments.cnt > SEGMENTS_MAX ||
+	    (!pclntab_by_section(elf, image) && !pclntab_by_magic(image)))
+		return -ENOENT;
+	return moduledata_use(elf, image);
+}
+
 int go_image_open(const struct elf_file *elf, struct go_image *out)
 {
 	struct go_image image = {0};
@@ -338,16 +380,7 @@ int go_image_open(const struct elf_file *elf, struct go_image *out)
 
 	if (!may_be_go(elf))
 		return -ENOENT;
-	image.bytes = (const uint8_t *)elf_rawfile(elf->elf, &image.len);
-	if (!image.bytes)
-		return -ENOENT;
-	err = elf_segments_parse(image.bytes, image.len, &image.segments);
-	if (err)
-		return err == -ENOMEM ? err : -ENOENT;
-	err = -ENOENT;
-	if (image.segments.cnt <= SEGMENTS_MAX &&
-	    (pclntab_by_section(elf, &image) || pclntab_by_magic(&image)))
-		err = moduledata_use(elf, &image);
+	err = image_find(elf, &image);
 	if (err) {
 		go_image_deinit(&image);
 		return err;
@@ -359,5 +392,6 @@ int go_image_open(const struct elf_file *elf, struct go_image *out)
 void go_image_deinit(struct go_image *image)
 {
 	elf_segments_deinit(&image->segments);
+	free(image->copy);
 	*image = (struct go_image){0};
 }

@@ -21,7 +21,8 @@
 #include "elf/segments.h"
 
 struct go_image {
-	const uint8_t *bytes; /* the whole file; borrowed from the struct elf_file */
+	const uint8_t *bytes; /* the whole file; borrowed from the struct elf_file, or copy */
+	uint8_t *copy; /* owned; NULL where the file is mapped */
 	size_t len;
 	struct elf_segments segments;
 	uint64_t pclntab_vaddr;
