@@ -283,13 +283,41 @@ static void test_hostile_rust_v0(void **state)
 	assert_true(clock_monotonic_ns() - begin_ns < NSEC_PER_SEC);
 }
 
+static void test_trunk(void **state)
+{
+	static const struct {
+		const char *name, *trunk;
+	} cases[] = {
+		{"f", "f"},
+		{"f.cold", "f"},
+		{"_ZN1a1bEv.isra.0.cold", "_ZN1a1bEv"},
+		{"f.part.12", "f"},
+		{"f.llvm.8123", "f"},
+		{"f.constprop.0.isra.1", "f"},
+		{"main.init", "main.init"},
+		{"f.cold.mine", "f.cold.mine"},
+		{"runtime.f.cold", "runtime.f"},
+		{".hidden", ".hidden"},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(demangle_trunk_len(cases[i].name, strlen(cases[i].name)),
+				 strlen(cases[i].trunk));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plain_names), cmocka_unit_test(test_rust_legacy),
-		cmocka_unit_test(test_rust_v0),	    cmocka_unit_test(test_broken_rust_v0),
-		cmocka_unit_test(test_cxx),	    cmocka_unit_test(test_cxx_that_explodes),
-		cmocka_unit_test(test_limits),	    cmocka_unit_test(test_hostile_rust_v0),
+		cmocka_unit_test(test_trunk),
+		cmocka_unit_test(test_plain_names),
+		cmocka_unit_test(test_rust_legacy),
+		cmocka_unit_test(test_rust_v0),
+		cmocka_unit_test(test_broken_rust_v0),
+		cmocka_unit_test(test_cxx),
+		cmocka_unit_test(test_cxx_that_explodes),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_hostile_rust_v0),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

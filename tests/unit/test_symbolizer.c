@@ -714,6 +714,32 @@ static void test_lines_file(void **state)
 	image_deinit(&image);
 }
 
+/* A part of a function is called as the function, if that is wanted; its symbol stays known. */
+static void test_merge_clones(void **state)
+{
+	const struct symbolizer_opts opts = {.merge_clones = true};
+	struct fixture *fix = *state;
+	uint32_t mapping = add_mapping(fix, "/usr/bin/demo", module_with_symbols("/usr/bin/demo"));
+	uint32_t part = profile_location(&fix->prof, mapping, TEXT + 4, 0);
+
+	run_with(fix, &opts);
+	check_location(fix, part, "mycrate::foo", "_RNvC7mycrate3foo.cold");
+}
+
+/* What a signal handler returns to is the start of a function, moved back onto a call that is none.
+ */
+static void test_before_first_byte(void **state)
+{
+	struct fixture *fix = *state;
+	uint32_t mapping = add_mapping(fix, "/usr/bin/demo", module_with_symbols("/usr/bin/demo"));
+	uint32_t just = profile_location(&fix->prof, mapping, TEXT - 1, 0);
+	uint32_t more = profile_location(&fix->prof, mapping, TEXT - 2, 0);
+
+	run(fix, false);
+	check_location(fix, just, "mycrate::foo [clone .cold]", "_RNvC7mycrate3foo.cold");
+	check_location(fix, more, "[demo+0xffe]", "[demo+0xffe]");
+}
+
 static void *main_return; /* in the C library: who called main() */
 
 /* What calls main() has no exported name: it needs the package with the library's symbols. */
@@ -862,6 +888,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dwarf_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lines_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_merge_clones, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_before_first_byte, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_libc, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_owners, setup, teardown),

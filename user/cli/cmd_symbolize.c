@@ -17,7 +17,7 @@
 struct symbolize_opts {
 	struct rendering render;
 	struct opts_list debug_dir_args;
-	bool no_inline;
+	bool no_inline, merge_clones;
 	struct opts_args args;
 };
 
@@ -29,6 +29,8 @@ static const struct opt symbolize_options[] = {
 	 .flags = OPT_IS_FILE, .help = DEBUG_DIR_HELP},
 	{OPT_FLAG, 0, "no-inline", AT(no_inline, bool), .flags = OPT_NEGATABLE,
 	 .help = "no frames for inlined calls, no source lines"},
+	{OPT_FLAG, 0, "merge-clones", AT(merge_clones, bool), .flags = OPT_NEGATABLE,
+	 .help = "count a function's parts and copies (.cold, .part.0, .isra.0, ...) as it"},
 	RENDERING_OPTIONS(struct symbolize_opts, render),
 	{OPT_END},
 };
@@ -95,7 +97,11 @@ static void summarize(const struct completion *completion)
 static int complete(const struct symbolize_opts *opts, const struct symbol_sources *sources,
 		    struct profile *prof)
 {
-	const struct symbolizer_opts how = {.no_inline = opts->no_inline, .keeps_names = true};
+	const struct symbolizer_opts how = {
+		.no_inline = opts->no_inline,
+		.merge_clones = opts->merge_clones,
+		.keeps_names = true,
+	};
 	_cleanup_(completion_deinit) struct completion completion;
 	int err = completion_init(&completion, prof, sources);
 

@@ -45,7 +45,7 @@ struct record_opts {
 	const char *call_graph;
 	struct opts_choices by;
 	uint64_t max_depth, max_memory_bytes;
-	bool no_inline, no_symbols;
+	bool no_inline, merge_clones, no_symbols;
 	const char *btf;
 	struct opts_list debug_dir_args;
 

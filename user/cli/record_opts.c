@@ -69,6 +69,8 @@ static const struct opt record_options[] = {
 	{OPT_FLAG, 0, "no-inline", AT(no_inline, bool), .flags = OPT_NEGATABLE,
 	 .help = "no frames for inlined calls, no source lines; the files are written "
 		 "sooner"},
+	{OPT_FLAG, 0, "merge-clones", AT(merge_clones, bool), .flags = OPT_NEGATABLE,
+	 .help = "count a function's parts and copies (.cold, .part.0, .isra.0, ...) as it"},
 	{OPT_FLAG, 0, "no-symbols", AT(no_symbols, bool), .flags = OPT_NEGATABLE,
 	 .help = "addresses instead of names"},
 	{OPT_LIST, 0, "debug-dir", "DIR", AT(debug_dir_args, struct opts_list),

@@ -53,6 +53,7 @@ static int symbolize(struct recording *rec, const struct window *window, uint64_
 	const struct symbolizer_opts opts = {
 		.no_symbols = rec->opts->no_symbols,
 		.no_inline = rec->opts->no_inline,
+		.merge_clones = rec->opts->merge_clones,
 		.keeps_names = true,
 		.lines_budget_ns = lines_budget_ns(rec->opts),
 		.sources = {.debuginfod = rec->debuginfod,

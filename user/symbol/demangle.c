@@ -165,6 +165,41 @@ static int demangle_any(struct demangler *dem, struct reader *rd, struct name_ou
 	return cxx_demangle(dem, rd, out);
 }
 
+/* Words of GCC and LLVM; numbers may follow each. */
+static bool is_clone_word(const char *word, size_t len)
+{
+	static const char *const words[] = {
+		"cold",	      "part",	  "isra", "constprop", "lto_priv",
+		"localalias", "unlikely", "llvm", "clone",     "warm",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (len == strlen(words[i]) && !memcmp(word, words[i], len))
+			return true;
+	}
+	return false;
+}
+
+size_t demangle_trunk_len(const char *name, size_t len)
+{
+	struct reader rd;
+	size_t trunk_len;
+
+	reader_init(&rd, name, len);
+	reader_until(&rd, '.', &trunk_len);
+	/* A name that begins with a dot is one of its own. */
+	if (!trunk_len)
+		return len;
+	while (!reader_done(&rd)) {
+		size_t word_len, at = reader_offset(&rd);
+		const char *word = reader_until(&rd, '.', &word_len);
+
+		if (!is_clone_word(word, word_len) && !is_number(word, word_len))
+			trunk_len = at + word_len;
+	}
+	return trunk_len;
+}
+
 bool demangle(struct demangler *dem, const char *name, size_t len, char out[static DEMANGLE_MAX])
 {
 	struct name_out name_out;

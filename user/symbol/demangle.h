@@ -32,4 +32,11 @@ bool demangler_has_cxx(const struct demangler *dem);
  */
 bool demangle(struct demangler *dem, const char *name, size_t len, char out[static DEMANGLE_MAX]);
 
+/*
+ * How many of the @len bytes at @name are the function's own name: what compilers append for its
+ * parts and copies (.cold, .part.0, .isra.0, .constprop.1, .lto_priv.2 and the like, also several)
+ * is not.
+ */
+size_t demangle_trunk_len(const char *name, size_t len);
+
 #endif

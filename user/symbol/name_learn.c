@@ -3,6 +3,7 @@
 #include "symbol/name_learn.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 struct learner {
@@ -82,6 +83,23 @@ static struct dwarf_range range_of(const struct learner *learner, const struct n
 	return range;
 }
 
+/*
+ * The symbol at @vaddr. A return address that is the first byte of a function is none of a call: it
+ * is where a signal handler returns to. Moved back like all others, it is before the function,
+ * where there is nothing (glibc's __restore_rt has a byte there, so that its unwind information is
+ * found).
+ */
+static bool find_symbol(const struct symtab *symtab, uint64_t vaddr, struct symtab_name *out)
+{
+	if (!symtab_find(symtab, vaddr, out))
+		return true;
+	if (symtab_find(symtab, vaddr + 1, out) || out->start != vaddr + 1)
+		return false;
+	out->start = vaddr;
+	out->end = vaddr + 1;
+	return true;
+}
+
 int name_learn(struct module_symbols *syms, enum name_depth depth, uint64_t vaddr,
 	       uint64_t deadline_ns, const struct name_table *kept, struct name_builder *out)
 {
@@ -92,7 +110,7 @@ int name_learn(struct module_symbols *syms, enum name_depth depth, uint64_t vadd
 	struct symtab_name symbol;
 	int err = -ENOENT;
 
-	if (!symtab_find(syms->symtab, vaddr, &symbol))
+	if (find_symbol(syms->symtab, vaddr, &symbol))
 		learner.symbol = &symbol;
 	range = range_of(&learner, kept, vaddr);
 	if (depth == NAME_LINES)

@@ -80,7 +80,8 @@ struct profile_function naming_intern(struct symbolizer *sym, const char *name, 
 {
 	char demangled[DEMANGLE_MAX];
 
-	demangle(sym->demangler, name, len, demangled);
+	demangle(sym->demangler, name,
+		 sym->opts->merge_clones ? demangle_trunk_len(name, len) : len, demangled);
 	buf_reset(&sym->name);
 	buf_add_str(&sym->name, demangled);
 	buf_add_str(&sym->name, suffix);

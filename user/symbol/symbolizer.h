@@ -37,6 +37,7 @@ struct symbolizer_elsewhere {
 struct symbolizer_opts {
 	bool no_symbols; /* --no-symbols: [module+0x..] everywhere */
 	bool no_inline; /* --no-inline: one line a location, and DWARF is not read */
+	bool merge_clones; /* "f.cold" and "f.isra.0" are called "f"; see demangle_trunk_len() */
 	bool keeps_names; /* in the user's cache folder, for other runs; see symbol/name_cache.h */
 	const char *cache_base; /* instead of that folder; NULL: that */
 	uint64_t lines_budget_ns; /* from the start, for DWARF; 0: as long as it takes */
