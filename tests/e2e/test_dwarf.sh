@@ -6,8 +6,8 @@
 # ours is said in dwarf_truth.py.
 set -u
 . tests/e2e/cases.sh
-COUNT=10000
-EU_COUNT=500 # it takes milliseconds for each
+COUNT=4000 # test_lines.sh has 10,000, of what users see
+EU_COUNT=300 # it takes milliseconds for each
 
 first_of()
 {
