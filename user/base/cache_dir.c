@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -165,32 +166,45 @@ static void *read_whole(int fd, size_t len)
 	return take_ptr(data);
 }
 
-void *cache_dir_read(struct cache_dir *dir, const char *name, size_t max_bytes, size_t *len)
+/* The file of @name, if only we can have written it, its size into *@len; -1: there is none. */
+static int open_safe(struct cache_dir *dir, const char *name, size_t max_bytes, size_t *len)
 {
 	_cleanup_close_ int fd = -1;
 	char file[FILE_NAME_BYTES];
 	struct stat st;
-	void *data;
 
-	if (!dir)
-		return NULL;
 	file_name(dir, name, file);
 	/* O_NONBLOCK: a FIFO does not hold us up. */
 	fd = openat(dir->fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st))
-		return NULL;
+		return -1;
 	if (!S_ISREG(st.st_mode) || !is_safe(&st) || st.st_size < 1 ||
 	    (uint64_t)st.st_size > max_bytes) {
 		cache_dir_remove(dir, name, "not ours alone, or no such file");
-		return NULL;
+		return -1;
 	}
-	data = read_whole(fd, (size_t)st.st_size);
-	if (!data)
-		return NULL;
-	*len = (size_t)st.st_size;
 	if (time(NULL) - st.st_mtime > USE_NOTED_S)
 		futimens(fd, NULL);
-	return data;
+	*len = (size_t)st.st_size;
+	return take_fd(&fd);
+}
+
+void *cache_dir_read(struct cache_dir *dir, const char *name, size_t max_bytes, size_t *len)
+{
+	_cleanup_close_ int fd = dir ? open_safe(dir, name, max_bytes, len) : -1;
+
+	return fd < 0 ? NULL : read_whole(fd, *len);
+}
+
+const void *cache_dir_map(struct cache_dir *dir, const char *name, size_t max_bytes, size_t *len)
+{
+	_cleanup_close_ int fd = dir ? open_safe(dir, name, max_bytes, len) : -1;
+	void *map;
+
+	if (fd < 0)
+		return NULL;
+	map = mmap(NULL, *len, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
+	return map == MAP_FAILED ? NULL : map;
 }
 
 void cache_dir_remove(struct cache_dir *dir, const char *name, const char *why)

@@ -34,6 +34,12 @@ void cache_dir_close(struct cache_dir *dir);
  */
 void *cache_dir_read(struct cache_dir *dir, const char *name, size_t max_bytes, size_t *len);
 
+/*
+ * The same as a mapping (*owned*: munmap()), which costs neither copy nor memory of ours: nobody
+ * but us can change the file, and we replace it as a whole.
+ */
+const void *cache_dir_map(struct cache_dir *dir, const char *name, size_t max_bytes, size_t *len);
+
 /* Keep @data under @name, all of it or nothing; the least recently used files make room. */
 void cache_dir_write(struct cache_dir *dir, const char *name, const void *data, size_t len);
 

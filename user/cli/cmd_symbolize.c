@@ -94,6 +94,24 @@ static void summarize(const struct completion *completion)
 			 completion->no_id_cnt);
 }
 
+/* A copy of @prof without the names that nothing uses any more takes its place. */
+static int compact(struct profile *prof)
+{
+	struct profile copy;
+	int err = profile_init(&copy);
+
+	if (err)
+		return err;
+	err = profile_merge(&copy, prof);
+	if (err) {
+		profile_deinit(&copy);
+		return err;
+	}
+	profile_deinit(prof);
+	*prof = copy;
+	return 0;
+}
+
 static int complete(const struct symbolize_opts *opts, const struct symbol_sources *sources,
 		    struct profile *prof)
 {
@@ -113,25 +131,7 @@ static int complete(const struct symbolize_opts *opts, const struct symbol_sourc
 		err = completion_run(&completion, &how);
 	if (!err)
 		summarize(&completion);
-	return err;
-}
-
-/* A copy of @prof without the names that nothing uses any more takes its place. */
-static int compact(struct profile *prof)
-{
-	struct profile copy;
-	int err = profile_init(&copy);
-
-	if (err)
-		return err;
-	err = profile_merge(&copy, prof);
-	if (err) {
-		profile_deinit(&copy);
-		return err;
-	}
-	profile_deinit(prof);
-	*prof = copy;
-	return 0;
+	return err || !completion.replaced_cnt ? err : compact(prof);
 }
 
 static int open_sources(const struct debug_dirs *dirs, struct symbol_sources *out)
@@ -161,8 +161,6 @@ static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs 
 	if (err)
 		return err;
 	err = complete(opts, &sources, &prof);
-	if (!err)
-		err = compact(&prof);
 	if (err)
 		log_error("names: %s", strerror(-err));
 	else

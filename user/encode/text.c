@@ -3,6 +3,7 @@
 #include "encode/text.h"
 
 #include <stdint.h>
+#include <string.h>
 
 size_t text_utf8_len(const char *str, size_t left)
 {
@@ -24,11 +25,25 @@ size_t text_utf8_len(const char *str, size_t left)
 	return len;
 }
 
+/* Nearly all names are ASCII: how many of the bytes from the start are, at least. */
+static size_t ascii_len(const char *str, size_t len)
+{
+	size_t at = 0;
+	uint64_t word;
+
+	for (; at + sizeof(word) <= len; at += sizeof(word)) {
+		memcpy(&word, str + at, sizeof(word));
+		if (word & 0x8080808080808080ULL)
+			break;
+	}
+	return at;
+}
+
 bool text_is_utf8(const char *str, size_t len)
 {
 	size_t seq;
 
-	for (size_t i = 0; i < len; i += seq) {
+	for (size_t i = ascii_len(str, len); i < len; i += seq) {
 		seq = text_utf8_len(str + i, len - i);
 		if (!seq)
 			return false;

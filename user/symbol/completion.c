@@ -159,8 +159,11 @@ static bool is_wanted(const struct profile *prof, const struct profile_location 
 	       !(prof->mappings[loc->mapping].flags & MAPPING_HAS_LINES);
 }
 
-static void set_aside(struct profile *prof, struct ledger_frames *before, struct aside *asides)
+static void set_aside(struct completion *completion, struct aside *asides)
 {
+	struct ledger_frames *before = &completion->before;
+	struct profile *prof = completion->prof;
+
 	for (size_t i = 0; i < prof->location_cnt; i++) {
 		struct profile_location *loc = &prof->locations[i];
 
@@ -170,6 +173,7 @@ static void set_aside(struct profile *prof, struct ledger_frames *before, struct
 		if (!is_wanted(prof, loc))
 			continue;
 		asides[i] = (struct aside){loc->first_line, loc->line_cnt};
+		completion->replaced_cnt += loc->line_cnt > 0;
 		loc->line_cnt = 0;
 	}
 }
@@ -274,7 +278,7 @@ int completion_run(struct completion *completion, const struct symbolizer_opts *
 		err = count_wanted(completion);
 	if (err)
 		return err;
-	set_aside(prof, &completion->before, asides);
+	set_aside(completion, asides);
 	err = run_symbolizer(&work, opts);
 	return err ? err : update_ledger(completion);
 }

@@ -32,6 +32,7 @@ struct completion {
 	size_t wanted_cnt; /* mappings with frames that lacked something */
 	size_t found_cnt; /* of these, whose file was found */
 	size_t no_id_cnt; /* of these, that have no build-id to look for */
+	size_t replaced_cnt; /* frames that had lines, which are left without use */
 	struct ledger_frames before, after;
 };
 

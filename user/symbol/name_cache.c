@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -38,7 +39,6 @@ static bool name_of(const struct module_symbols *syms, const struct name_source 
 void kept_names_load(struct kept_names *kept, struct cache_dir *cache,
 		     const struct module_symbols *syms)
 {
-	size_t len;
 	int err;
 
 	*kept = (struct kept_names){0};
@@ -47,17 +47,18 @@ void kept_names_load(struct kept_names *kept, struct cache_dir *cache,
 		kept->name[0] = '\0';
 		return;
 	}
-	kept->data = cache_dir_read(cache, kept->name, NAME_FILE_MAX_BYTES, &len);
+	kept->data = cache_dir_map(cache, kept->name, NAME_FILE_MAX_BYTES, &kept->data_bytes);
 	if (!kept->data)
 		return;
-	err = name_file_decode(kept->data, len, &kept->source, &kept->table);
+	err = name_file_decode(kept->data, kept->data_bytes, &kept->source, &kept->table);
 	if (err)
 		cache_dir_remove(cache, kept->name, err == -ESTALE ? "out of date" : "not valid");
 }
 
 void kept_names_deinit(struct kept_names *kept)
 {
-	free(kept->data);
+	if (kept->data)
+		munmap((void *)kept->data, kept->data_bytes);
 }
 
 static void save(const struct kept_names *kept, struct cache_dir *cache,

@@ -20,7 +20,8 @@ struct kept_names {
 	char name[CACHE_NAME_MAX]; /* of the file; "": nothing may be kept of it */
 	struct name_source source;
 	struct name_table table; /* empty when there is none */
-	void *data; /* owned: what table lies in */
+	const void *data; /* owned mapping: what table lies in; NULL when there is none */
+	size_t data_bytes;
 };
 
 /* Look up @syms, which is open. Release with kept_names_deinit(). */
