@@ -22,6 +22,7 @@ enum {
 typedef char *cxa_demangle_fn(const char *mangled, char *buf, size_t *buf_bytes, int *status);
 
 struct demangler {
+	bool is_tried; /* to load it: some milliseconds, for the first C++ name */
 	void *library; /* dlopen()ed, may be NULL */
 	cxa_demangle_fn *cxa_demangle;
 	char *buf; /* owned, from malloc(): what cxa_demangle writes to */
@@ -42,6 +43,12 @@ struct demangler *demangler_new(void)
 		free(dem);
 		return NULL;
 	}
+	return dem;
+}
+
+static void load_cxx(struct demangler *dem)
+{
+	dem->is_tried = true;
 	for (size_t i = 0; i < sizeof(cxx_libraries) / sizeof(*cxx_libraries); i++) {
 		void *symbol;
 
@@ -50,13 +57,12 @@ struct demangler *demangler_new(void)
 		if (symbol) {
 			/* ISO C has no conversion from object to function pointers; POSIX has. */
 			memcpy(&dem->cxa_demangle, &symbol, sizeof(symbol));
-			break;
+			return;
 		}
 		if (dem->library)
 			dlclose(dem->library);
 		dem->library = NULL;
 	}
-	return dem;
 }
 
 void demangler_free(struct demangler *dem)
@@ -69,8 +75,10 @@ void demangler_free(struct demangler *dem)
 	free(dem);
 }
 
-bool demangler_has_cxx(const struct demangler *dem)
+bool demangler_has_cxx(struct demangler *dem)
 {
+	if (!dem->is_tried)
+		load_cxx(dem);
 	return dem->cxa_demangle != NULL;
 }
 
@@ -84,7 +92,7 @@ static int cxx_demangle(struct demangler *dem, struct reader *rd, struct name_ou
 	int status = 0;
 	char *name;
 
-	if (!dem->cxa_demangle || !base || len > MANGLED_MAX ||
+	if (!demangler_has_cxx(dem) || !base || len > MANGLED_MAX ||
 	    cxx_demangled_bound(base, len) > CXX_LEN_MAX)
 		return -EBADMSG;
 	memcpy(mangled, base, len);

@@ -17,13 +17,13 @@ enum {
 
 struct demangler;
 
-/* Loads the C++ runtime's demangler if there is one; without it C++ names stay mangled. *owned*;
- * NULL + ENOMEM. */
+/* The first C++ name loads the C++ runtime's demangler if there is one; without it such names stay
+ * mangled. *owned*; NULL + ENOMEM. */
 struct demangler *demangler_new(void);
 void demangler_free(struct demangler *dem);
 
 /* Does this machine have the C++ runtime's demangler? */
-bool demangler_has_cxx(const struct demangler *dem);
+bool demangler_has_cxx(struct demangler *dem);
 
 /*
  * The readable form of the @len bytes at @name into @out, always NUL-terminated; the name itself

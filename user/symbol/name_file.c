@@ -117,7 +117,8 @@ static bool functions_are_valid(const struct name_table *table)
 		const struct name_function *function = &table->functions[i];
 
 		if (function->name >= table->strings_bytes ||
-		    function->file >= table->strings_bytes)
+		    function->file >= table->strings_bytes ||
+		    function->shown >= table->strings_bytes)
 			return false;
 	}
 	return true;

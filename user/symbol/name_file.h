@@ -22,7 +22,7 @@
 
 enum {
 	/* Of the header and of what follows it. */
-	NAME_FORMAT_VERSION = 1,
+	NAME_FORMAT_VERSION = 2,
 	/* Of the rules by which names and lines are found: one more with every change of them. */
 	NAME_RULES_VERSION = 1,
 	NAME_FILE_MAX_BYTES = 64 << 20,
@@ -45,7 +45,7 @@ struct name_header {
 
 _Static_assert(sizeof(struct name_header) == 80, "no padding");
 _Static_assert(sizeof(struct name_stretch) == 16, "no padding");
-_Static_assert(sizeof(struct name_function) == 16, "no padding");
+_Static_assert(sizeof(struct name_function) == 20, "no padding");
 _Static_assert(sizeof(struct name_site) == 12, "no padding");
 
 /* @table, made from @source, as bytes: *owned* (free()), *@len of them. NULL + errno: ENOMEM,

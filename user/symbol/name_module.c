@@ -266,13 +266,33 @@ static void count_cut(struct symbolizer *sym, uint32_t mapping, size_t cnt)
 	}
 }
 
-static void keep_learned(struct symbolizer *sym, const struct module_naming *naming)
+/* What was demangled in this run need not be in the next. */
+static void keep_shown(const struct symbolizer *sym, struct learned *learned)
+{
+	const struct profile *prof = sym->prof;
+
+	for (uint32_t id = 0; id < learned->names.functions_cnt; id++) {
+		uint32_t function = learned->names.functions[id];
+
+		if (function == (uint32_t)PROFILE_NONE ||
+		    learned->names.table.functions[id].flags & NAME_IS_PLT)
+			continue;
+		if (name_builder_show(&learned->builder, id,
+				      profile_str(prof, prof->functions[function].name)))
+			return;
+	}
+	learned->names.table = name_builder_table(&learned->builder);
+}
+
+static void keep_learned(struct symbolizer *sym, struct module_naming *naming)
 {
 	const struct module_symbols *syms = &naming->syms;
 
 	if (!syms->is_loaded || module_symbols_are_passing(syms) ||
 	    (!syms->dwarf && symtab_range_cnt(syms->symtab) < WORTH_KEEPING_SYMBOLS))
 		return;
+	if (!sym->opts->merge_clones)
+		keep_shown(sym, &naming->lines);
 	kept_names_save(&naming->kept_names, sym->cache, &naming->lines.names.table);
 }
 

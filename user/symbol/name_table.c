@@ -118,6 +118,16 @@ uint32_t name_builder_function(struct name_builder *builder, const char *name, s
 	return add_function(builder, &function);
 }
 
+int name_builder_show(struct name_builder *builder, uint32_t function, const char *name)
+{
+	uint32_t shown = add_string(builder, name, strlen(name));
+
+	if (shown == (uint32_t)NAME_NONE)
+		return -ENOMEM;
+	builder->functions[function].shown = shown;
+	return 0;
+}
+
 uint32_t name_builder_site(struct name_builder *builder, const struct name_site *site)
 {
 	uint64_t hash = hash_bytes(site, sizeof(*site));
@@ -199,9 +209,13 @@ static uint32_t copy_function(struct name_builder *out, const struct name_table 
 			      uint32_t function)
 {
 	const struct name_function *copied = &from->functions[function];
-	const char *name = from->strings + copied->name;
+	const char *name = from->strings + copied->name, *shown = from->strings + copied->shown;
+	struct name_function rest = *copied;
 
-	return name_builder_function(out, name, strlen(name), copied, from->strings + copied->file);
+	rest.shown = add_string(out, shown, strlen(shown));
+	if (rest.shown == (uint32_t)NAME_NONE)
+		return NAME_NONE;
+	return name_builder_function(out, name, strlen(name), &rest, from->strings + copied->file);
 }
 
 /* The copy of @site, whose caller has been copied. */

@@ -37,6 +37,7 @@ struct name_function {
 	uint32_t file; /* likewise; "" unknown */
 	uint32_t start_line; /* 0 unknown */
 	uint32_t flags; /* enum name_flags */
+	uint32_t shown; /* demangled; "": not yet, most are never asked for */
 };
 
 struct name_site {
@@ -85,6 +86,10 @@ void name_builder_deinit(struct name_builder *builder);
 uint32_t name_builder_function(struct name_builder *builder, const char *name, size_t name_len,
 			       const struct name_function *rest, const char *file);
 uint32_t name_builder_site(struct name_builder *builder, const struct name_site *site);
+
+/* Remember that @function is shown as @name, when nothing will be added any more: it is not found
+ * as equal to others then. 0 or -ENOMEM. */
+int name_builder_show(struct name_builder *builder, uint32_t function, const char *name);
 
 /* [@lo, @hi), behind all that there are, is of @site. 0; -E2BIG; -ENOMEM. */
 int name_builder_stretch(struct name_builder *builder, uint64_t lo, uint64_t hi, uint32_t site);
