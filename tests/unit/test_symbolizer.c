@@ -726,18 +726,37 @@ static void test_merge_clones(void **state)
 	check_location(fix, part, "mycrate::foo", "_RNvC7mycrate3foo.cold");
 }
 
-/* What a signal handler returns to is the start of a function, moved back onto a call that is none.
- */
-static void test_before_first_byte(void **state)
+/* Functions at TEXT and, with a byte between, at TEXT + 0x11. */
+static struct module *module_with_gap(const char *second)
+{
+	const struct image_symbol symbols[] = {
+		{"first", TEXT, 0x10, STT_FUNC, STB_GLOBAL, 1},
+		{second, TEXT + 0x11, 9, STT_FUNC, STB_LOCAL, 1},
+	};
+	struct elf_image image;
+	int fd;
+
+	image_init(&image, EM_X86_64);
+	image_text(&image, ".text", TEXT, NULL, 0x100);
+	image_symbols(&image, SHT_SYMTAB, symbols, 2);
+	image_finish(&image);
+	fd = bytes_to_fd(image.bytes, image.len);
+	image_deinit(&image);
+	return module_of_fd("/lib/c.so", fd, MODULE_PRESENT);
+}
+
+/* What a signal handler returns to, moved back onto a call that is none. */
+static void test_signal_return(void **state)
 {
 	struct fixture *fix = *state;
-	uint32_t mapping = add_mapping(fix, "/usr/bin/demo", module_with_symbols("/usr/bin/demo"));
-	uint32_t just = profile_location(&fix->prof, mapping, TEXT - 1, 0);
-	uint32_t more = profile_location(&fix->prof, mapping, TEXT - 2, 0);
+	uint32_t libc = add_mapping(fix, "/lib/c.so", module_with_gap("__restore_rt"));
+	uint32_t other = add_mapping(fix, "/lib/d.so", module_with_gap("second"));
+	uint32_t returns = profile_location(&fix->prof, libc, TEXT + 0x10, 0);
+	uint32_t between = profile_location(&fix->prof, other, TEXT + 0x10, 0);
 
 	run(fix, false);
-	check_location(fix, just, "mycrate::foo [clone .cold]", "_RNvC7mycrate3foo.cold");
-	check_location(fix, more, "[demo+0xffe]", "[demo+0xffe]");
+	check_location(fix, returns, "__restore_rt", "__restore_rt");
+	check_location(fix, between, "[d.so+0x1010]", "[d.so+0x1010]");
 }
 
 static void *main_return; /* in the C library: who called main() */
@@ -889,7 +908,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lines_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_debug_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_merge_clones, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_before_first_byte, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_signal_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_libc, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_owners, setup, teardown),

@@ -83,17 +83,29 @@ static struct dwarf_range range_of(const struct learner *learner, const struct n
 	return range;
 }
 
+/* What signal handlers return to, in glibc and musl. */
+static bool is_signal_return(const struct symtab_name *symbol)
+{
+	static const char *const names[] = {"__restore_rt", "__restore"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (symbol->len == strlen(names[i]) && !memcmp(symbol->str, names[i], symbol->len))
+			return true;
+	}
+	return false;
+}
+
 /*
- * The symbol at @vaddr. A return address that is the first byte of a function is none of a call: it
- * is where a signal handler returns to. Moved back like all others, it is before the function,
- * where there is nothing (glibc's __restore_rt has a byte there, so that its unwind information is
- * found).
+ * The symbol at @vaddr. What a signal handler returns to is no call's: moved back like all other
+ * return addresses, it is one byte before its function, where glibc has a byte so that its unwind
+ * information is found, but no symbol.
  */
 static bool find_symbol(const struct symtab *symtab, uint64_t vaddr, struct symtab_name *out)
 {
 	if (!symtab_find(symtab, vaddr, out))
 		return true;
-	if (symtab_find(symtab, vaddr + 1, out) || out->start != vaddr + 1)
+	if (symtab_find(symtab, vaddr + 1, out) || out->start != vaddr + 1 ||
+	    !is_signal_return(out))
 		return false;
 	out->start = vaddr;
 	out->end = vaddr + 1;
