@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Aggregation: the stack is interned by its content in this CPU's shard, then (stack, who, event)
+ * Aggregation: the stack is interned by its content in this CPU's shard, then (stack, who, key)
  * is counted. A hash hit is believed only after comparing the frames, so no collision ever merges
  * two stacks. The caller owns the shard (slot 0).
  */
@@ -156,7 +156,7 @@ __noinline int stack_intern(__u32 slot)
 
 enum { WHO_WORDS = sizeof(struct bp_who) / 8 };
 
-/* Is count @index of the slot's shard that of the record's (who, event, @stack)? Then add to it. */
+/* Is count @index of the slot's shard that of the record's (who, key, @stack)? Then add to it. */
 __noinline int count_hit(__u32 slot, __u32 index, __u32 stack)
 {
 	struct bp_scratch *s = scratch_get(slot);
@@ -167,7 +167,7 @@ __noinline int count_hit(__u32 slot, __u32 index, __u32 stack)
 		return 0;
 	index += s->shard * cfg.counts_cnt;
 	count = bpf_map_lookup_elem(&counts, &index);
-	if (!count || count->stack != stack || count->event != s->rec.event)
+	if (!count || count->stack != stack || count->key != s->rec.key)
 		return 0;
 	a = (__u64 *)&count->who;
 	b = (__u64 *)&s->rec.who;
@@ -175,7 +175,9 @@ __noinline int count_hit(__u32 slot, __u32 index, __u32 stack)
 		if (a[i] != b[i])
 			return 0;
 	count->count++;
+	count->weight += s->rec.weight;
 	count->sum += s->rec.value;
+	count->sum2 += s->rec.value2;
 	return 1;
 }
 
@@ -193,9 +195,11 @@ static __always_inline int count_add(struct bp_scratch *s, struct bp_shard *shar
 	count->who = s->rec.who;
 	count->hash = hash;
 	count->count = 1;
+	count->weight = s->rec.weight;
 	count->sum = s->rec.value;
+	count->sum2 = s->rec.value2;
 	count->stack = stack;
-	count->event = s->rec.event;
+	count->key = s->rec.key;
 	shard->count_cnt = index + 1;
 	return index;
 }
@@ -213,7 +217,7 @@ __noinline int count_sample(__u32 slot, __u32 stack)
 	shard = scratch_shard(s);
 	if (!shard)
 		return AGG_FULL;
-	hash = hash_mix(stack, s->rec.event);
+	hash = hash_mix(stack, s->rec.key);
 	who = (__u64 *)&s->rec.who;
 	for (int i = 0; i < WHO_WORDS; i++)
 		hash = hash_mix(hash, who[i]);

@@ -11,15 +11,15 @@ static __always_inline bool target_listed(__u32 kind, __u32 id)
 }
 
 /*
- * Does the current thread's name match one of the first @glob_cnt globs? Each is a small automaton
- * compiled by userspace (struct bp_glob), so that a step has no branch the verifier would have to
- * follow. A global function: verified once.
+ * Does @task's name match one of the first @glob_cnt globs? Each is a small automaton compiled by
+ * userspace (struct bp_glob), so that a step has no branch the verifier would have to follow. A
+ * global function: verified once. 5.10 knows no pointers as its arguments, hence a number.
  */
-__noinline int filter_comm(__u32 glob_cnt)
+__noinline int filter_comm(__u64 task, __u32 glob_cnt)
 {
 	char comm[BP_COMM_BYTES] = {};
 
-	bpf_get_current_comm(comm, sizeof(comm));
+	bpf_probe_read_kernel_str(comm, sizeof(comm), ((struct task_struct *)task)->comm);
 	for (__u32 g = 0; g < BP_GLOBS_MAX; g++) {
 		const volatile struct bp_glob *glob = &globs[g];
 		__u32 states = 1;
@@ -35,33 +35,65 @@ __noinline int filter_comm(__u32 glob_cnt)
 	return 0;
 }
 
-static __always_inline bool filter_cgroup(void)
+/* The id of @group's ancestor at @level, itself included. */
+static __always_inline __u64 cgroup_ancestor_id(struct cgroup *group, int level)
+{
+	struct cgroup___5 *group_5 = (void *)group;
+	struct cgroup *ancestor = NULL;
+	__u64 id = 0;
+
+	if (bpf_core_field_exists(group->ancestors)) {
+		bpf_probe_read_kernel(&ancestor, sizeof(ancestor), &group->ancestors[level]);
+		return BPF_CORE_READ(ancestor, kn, id);
+	}
+	bpf_probe_read_kernel(&id, sizeof(id), &group_5->ancestor_ids[level]);
+	return id;
+}
+
+static __always_inline bool cgroup_listed(__u64 id)
 {
 	for (__u32 i = 0; i < BP_CGROUPS_MAX; i++) {
 		if (i >= cfg.cgroup_cnt)
 			break;
-		if (bpf_current_task_under_cgroup(&cgroups, i) == 1)
+		if (cfg.cgroup_ids[i] == id)
 			return true;
 	}
 	return false;
 }
 
-/* Is the current task one that was asked for? */
-static __always_inline bool filter_wants_current(void)
+/* Is @task in one of the control groups asked for, or below? */
+__noinline int filter_cgroup(__u64 task)
 {
-	__u64 ids = bpf_get_current_pid_tgid();
+	struct cgroup *group = BPF_CORE_READ((struct task_struct *)task, cgroups, dfl_cgrp);
+	int depth = BPF_CORE_READ(group, level);
 
-	if (!(__u32)ids && !cfg.include_idle)
+	for (int level = 0; level < BP_CGROUP_DEPTH; level++) {
+		if (level > depth)
+			break;
+		if (cgroup_listed(cgroup_ancestor_id(group, level)))
+			return 1;
+	}
+	return 0;
+}
+
+/* Is @task one that was asked for? */
+static __always_inline bool filter_wants(struct task_struct *task)
+{
+	__u32 tid = BPF_CORE_READ(task, pid);
+
+	if (!tid && !cfg.include_idle)
 		return false;
-	if (cfg.filter_tgid && !target_listed(BP_TARGET_TGID, ids >> 32))
+	if (cfg.waits && !cfg.kernel_threads && (BPF_CORE_READ(task, flags) & PF_KTHREAD))
 		return false;
-	if (cfg.filter_tid && !target_listed(BP_TARGET_TID, (__u32)ids))
+	if (cfg.filter_tgid && !target_listed(BP_TARGET_TGID, BPF_CORE_READ(task, tgid)))
 		return false;
-	if (cfg.filter_uid && !target_listed(BP_TARGET_UID, (__u32)bpf_get_current_uid_gid()))
+	if (cfg.filter_tid && !target_listed(BP_TARGET_TID, tid))
 		return false;
-	if (cfg.glob_cnt && !filter_comm(cfg.glob_cnt))
+	if (cfg.filter_uid && !target_listed(BP_TARGET_UID, BPF_CORE_READ(task, cred, uid.val)))
 		return false;
-	return !cfg.cgroup_cnt || filter_cgroup();
+	if (cfg.glob_cnt && !filter_comm((__u64)task, cfg.glob_cnt))
+		return false;
+	return !cfg.cgroup_cnt || filter_cgroup((__u64)task);
 }
 
 #endif

@@ -67,13 +67,6 @@ struct {
 	__type(value, __u64); /* the thread group's start, ns; 0 where userspace put it */
 } targets SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
-	__uint(max_entries, BP_CGROUPS_MAX);
-	__uint(key_size, 4);
-	__uint(value_size, 4);
-} cgroups SEC(".maps");
-
 /* Samples that found no room or no exclusive shard, and new executables. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -11,10 +11,8 @@
 struct bp_trigger {
 	__u64 ip, sp, fp; /* valid when is_user */
 	__u64 value;
-	__u32 event;
 	__u32 is_user; /* the CPU was in user mode, or the probe is in user code */
 	__u32 is_32bit;
-	__u32 pad;
 };
 
 /* Fill the walk's registers for a task sampled in the kernel. STEP_NEXT, or why there is no user
@@ -84,36 +82,24 @@ static __always_inline void sample_kernel_stack(void *ctx, struct bp_scratch *s,
 		s->rec.kernel_cnt = (__u64)bytes / 8;
 }
 
-static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scratch *s,
-					  const struct bp_trigger *trigger,
-					  struct bp_event_counters *counters)
+/* The walk's state before its first frame. */
+static __always_inline void walk_begin(struct bp_scratch *s)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-	__u32 total, loss;
-	int outcome;
-
 	s->walk.user_total = 0;
 	s->walk.is_leaf = 1;
 	s->walk.regs_valid = 0;
 	s->walk.guess = 0;
 	s->walk.has_raw = 0;
 	s->walk.bx_state = BX_IN_REGS;
-	s->rec.type = BP_RING_SAMPLE;
-	s->rec.epoch = s->shard & 1;
-	s->rec.event = trigger->event;
-	s->rec.value = trigger->value;
-	task_identify(s, task, bpf_get_smp_processor_id());
-	sample_kernel_stack(ctx, s, trigger);
-	hash_kernel(slot, s);
-	outcome = sample_user_stack(slot, s, task, trigger);
-	if (outcome == STEP_SNAPSHOT) {
-		__sync_fetch_and_add(&counters->recorded, 1);
-		return;
-	}
-	if (s->walk.has_raw)
-		task_identify_process(s);
+}
+
+/* Record the stack that was walked with @outcome. */
+static __always_inline void sample_count(__u32 slot, struct bp_scratch *s, int outcome,
+					 struct bp_event_counters *counters)
+{
+	__u32 total = s->walk.user_total, loss;
+
 	s->rec.outcome = outcome;
-	total = s->walk.user_total;
 	s->rec.user_total = total;
 	s->rec.user_cnt = total < BP_FRAMES_USER ? total : BP_FRAMES_USER;
 	loss = record_sample(slot);
@@ -121,6 +107,66 @@ static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scrat
 		__sync_fetch_and_add(&counters->recorded, 1);
 	else
 		__sync_fetch_and_add(&counters->lost[(loss - 1) & 7], 1);
+}
+
+/* Walk both stacks of the current task, @task, which the slot's record names. The outcome, or
+ * STEP_SNAPSHOT. */
+static __always_inline int sample_walk(void *ctx, __u32 slot, struct bp_scratch *s,
+				       struct task_struct *task, const struct bp_trigger *trigger)
+{
+	int outcome;
+
+	walk_begin(s);
+	s->rec.type = BP_RING_SAMPLE;
+	s->rec.epoch = s->shard & 1;
+	sample_kernel_stack(ctx, s, trigger);
+	hash_kernel(slot, s);
+	outcome = sample_user_stack(slot, s, task, trigger);
+	if (outcome != STEP_SNAPSHOT && s->walk.has_raw)
+		who_is_process(&s->rec.who, task);
+	return outcome;
+}
+
+/* Walk both stacks of the current task and record them under the key and values in the slot's
+ * record. */
+static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scratch *s,
+					  const struct bp_trigger *trigger, __u64 waker,
+					  struct bp_event_counters *counters)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	int outcome;
+
+	who_is(&s->rec.who, task, bpf_get_smp_processor_id());
+	s->rec.who.waker = waker;
+	outcome = sample_walk(ctx, slot, s, task, trigger);
+	if (outcome == STEP_SNAPSHOT)
+		__sync_fetch_and_add(&counters->recorded, 1);
+	else
+		sample_count(slot, s, outcome, counters);
+}
+
+/* The number of the shard of @cpu in the current epoch; the first where the CPU has none. */
+static __always_inline __u32 shard_of(const struct bp_cpu *cpu, struct bp_ctl *control)
+{
+	return cpu->shard ? (cpu->shard - 1) * 2 + (*(volatile __u32 *)&control->epoch & 1) : 0;
+}
+
+/* A slot of @cpu for shard @shard_nr; NULL, counted, when all are in use. */
+static __always_inline struct bp_scratch *sample_claim(const struct bp_cpu *cpu, __u32 shard_nr,
+						       struct bp_event_counters *counters,
+						       int *slot)
+{
+	struct bp_scratch *s;
+
+	*slot = scratch_claim(cpu->shard - 1);
+	s = *slot < 0 ? NULL : scratch_get(*slot);
+	if (!s) {
+		__sync_fetch_and_add(&counters->lost[BP_LOST_SLOTS_BUSY], 1);
+		return NULL;
+	}
+	s->shard = shard_nr;
+	s->is_exclusive = *slot % BP_SLOTS_PER_CPU == 0;
+	return s;
 }
 
 /* Take one sample in context @ctx. Always returns 0. */
@@ -136,11 +182,11 @@ static __always_inline int sample(void *ctx, const struct bp_trigger *trigger)
 
 	if (!cpu || !control)
 		return 0;
-	shard_nr = cpu->shard ? (cpu->shard - 1) * 2 + (*(volatile __u32 *)&control->epoch & 1) : 0;
+	shard_nr = shard_of(cpu, control);
 	shard = bpf_map_lookup_elem(&shards, &shard_nr);
 	if (!shard)
 		return 0;
-	counters = &shard->events[trigger->event & (BP_EVENTS_MAX - 1)];
+	counters = &shard->events[BP_EVENT_SAMPLE];
 	__sync_fetch_and_add(&counters->ran, 1);
 	if (!(__u32)bpf_get_current_pid_tgid())
 		__sync_fetch_and_add(&counters->ran_idle, 1);
@@ -148,19 +194,18 @@ static __always_inline int sample(void *ctx, const struct bp_trigger *trigger)
 		__sync_fetch_and_add(&counters->lost[BP_LOST_NO_SHARD], 1);
 		return 0;
 	}
-	if (!filter_wants_current()) {
+	if (!filter_wants((void *)bpf_get_current_task())) {
 		__sync_fetch_and_add(&counters->filtered, 1);
 		return 0;
 	}
-	slot = scratch_claim(cpu->shard - 1);
-	s = slot < 0 ? NULL : scratch_get(slot);
-	if (!s) {
-		__sync_fetch_and_add(&counters->lost[BP_LOST_SLOTS_BUSY], 1);
+	s = sample_claim(cpu, shard_nr, counters, &slot);
+	if (!s)
 		return 0;
-	}
-	s->shard = shard_nr;
-	s->is_exclusive = slot % BP_SLOTS_PER_CPU == 0;
-	sample_record(ctx, slot, s, trigger, counters);
+	s->rec.key = BP_EVENT_SAMPLE;
+	s->rec.value = trigger->value;
+	s->rec.value2 = 0;
+	s->rec.weight = 1;
+	sample_record(ctx, slot, s, trigger, 0, counters);
 	scratch_release(s);
 	return 0;
 }

@@ -210,7 +210,7 @@ static __always_inline int snapshot_send(__u32 slot, struct bp_scratch *s,
 		if (!snapshot_vma(slot))
 			break;
 	/* What userspace walks through may be JIT code. */
-	task_identify_process(s);
+	who_is_process(&s->rec.who, (void *)bpf_get_current_task());
 	s->rec.type = BP_RING_SNAPSHOT;
 	s->rec.outcome = BP_STACK_NO_ROWS;
 	s->rec.user_cnt = s->rec.user_total = s->walk.user_total;

@@ -5,34 +5,29 @@
 
 /* The process, whose identity raw frames (JIT code) need in any case: without it they cannot be
  * named. */
-static __always_inline void task_identify_process(struct bp_scratch *s)
+static __always_inline void who_is_process(struct bp_who *who, struct task_struct *task)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
-
-	s->rec.who.tgid = bpf_get_current_pid_tgid() >> 32;
-	s->rec.who.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	who->tgid = BPF_CORE_READ(task, tgid);
+	who->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
-static __always_inline void task_identify(struct bp_scratch *s, struct task_struct *task, __u32 cpu)
+static __always_inline void who_is(struct bp_who *who, struct task_struct *task, __u32 cpu)
 {
-	struct bp_who *who = &s->rec.who;
-	__u64 ids = bpf_get_current_pid_tgid();
-
 	__builtin_memset(who, 0, sizeof(*who));
-	bpf_get_current_comm(who->comm, sizeof(who->comm));
+	bpf_probe_read_kernel_str(who->comm, sizeof(who->comm), task->comm);
 	if (cfg.by & BP_BY_PROCESS)
 		bpf_probe_read_kernel_str(who->process, sizeof(who->process),
 					  BPF_CORE_READ(task, group_leader, comm));
 	if (cfg.by & BP_BY_PID)
-		task_identify_process(s);
+		who_is_process(who, task);
 	if (cfg.by & BP_BY_TID)
-		who->tid = (__u32)ids;
+		who->tid = BPF_CORE_READ(task, pid);
 	if (cfg.by & BP_BY_UID)
-		who->uid = (__u32)bpf_get_current_uid_gid();
+		who->uid = BPF_CORE_READ(task, cred, uid.val);
 	if (cfg.by & BP_BY_CPU)
 		who->cpu = cpu + 1;
 	if (cfg.by & BP_BY_CGROUP)
-		who->cgroup_id = bpf_get_current_cgroup_id();
+		who->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
 #endif

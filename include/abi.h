@@ -98,7 +98,56 @@ struct bp_who {
 	__u32 cpu; /* 1 + CPU number, so that 0 is "not asked" */
 	char comm[BP_COMM_BYTES];
 	char process[BP_COMM_BYTES];
+	__u64 waker; /* --wakers: which BP_PART_WAKER record has the stack of who ended the wait; 0:
+			none */
 };
+
+/* The events of a recording: index of bp_shard.events. */
+enum bp_event {
+	BP_EVENT_SAMPLE = 0, /* timers, PMU and software events */
+	BP_EVENT_SWITCH = 1, /* threads that come back to a CPU */
+};
+
+/*
+ * What of a thread's time a count of BP_EVENT_SWITCH is. Those of a wait have the time blocked as
+ * sum and the time runnable after it as sum2.
+ */
+enum bp_part {
+	BP_PART_NONE = 0, /* another event's sample */
+	BP_PART_INTERRUPTIBLE, /* the states in which a thread leaves the CPU: blocked, ... */
+	BP_PART_UNINTERRUPTIBLE,
+	BP_PART_STOPPED, /* by a signal or a debugger */
+	BP_PART_PARKED, /* kernel threads; frozen */
+	BP_PART_PREEMPTED, /* ... or runnable: sum is 0 */
+	BP_PART_NEW, /* runnable, never run before */
+	BP_PART_WAITS, /* those before are waits */
+
+	BP_PART_TOTALS = 8, /* of a thread, all its time: sum CPU, sum2 blocked, weight runnable */
+	BP_PART_WAKER, /* the stack that who.waker of others means */
+	BP_PART_RUNNING, /* not sent: a thread's state */
+	BP_PART_DEAD, /* likewise */
+};
+
+/* The key of a count: its event, and of waits the part and the time blocked as a power of two. */
+static inline __u32 bp_event_key(__u32 event, __u32 part, __u32 log2_ns)
+{
+	return event | part << 8 | log2_ns << 16;
+}
+
+static inline __u32 bp_key_event(__u32 key)
+{
+	return key & 0xff;
+}
+
+static inline __u32 bp_key_part(__u32 key)
+{
+	return key >> 8 & 0xff;
+}
+
+static inline __u32 bp_key_log2(__u32 key)
+{
+	return key >> 16;
+}
 
 /* An index slot: the hash's upper half, to skip most misses without touching the entry, and 1 + the
  * entry's number. */
@@ -129,10 +178,11 @@ struct bp_stack {
 struct bp_count {
 	struct bp_who who;
 	__u64 hash;
-	__u64 count;
-	__u64 sum;
+	__u64 count; /* records */
+	__u64 weight; /* what happened: more than the records where they are a sample of it */
+	__u64 sum, sum2;
 	__u32 stack; /* index into stacks */
-	__u32 event;
+	__u32 key; /* bp_event_key() */
 };
 
 /* One event on one CPU in one epoch. ran = recorded + lost[] + filtered. */
@@ -155,6 +205,9 @@ struct bp_shard {
 	__u64 targets_full; /* children that could not be followed */
 	__u64 snapshots_refused; /* walks that wanted one: the rate, the ring, or no stack to copy
 				  */
+	__u64 thinned; /* waits left to chance by their length; in filtered */
+	__u64 totals_lost; /* BP_PART_TOTALS that found no room */
+	__u64 run_delays[BP_LOG2_CNT]; /* waits on a run queue by their length, log2 of ns */
 	struct bp_event_counters events[BP_EVENTS_MAX];
 };
 
@@ -165,6 +218,8 @@ struct bp_ctl {
 	struct bp_rows vdso_rows;
 	__u32 module_loads; /* counted by bp_module */
 	__u32 pad;
+	/* When threads' times began and ended, CLOCK_MONOTONIC; 0: not yet. */
+	__u64 waits_start_ns, waits_end_ns;
 };
 
 /* Per CPU number. */
@@ -185,17 +240,18 @@ enum bp_ring_type {
 struct bp_record {
 	__u32 type; /* BP_RING_SAMPLE */
 	__u32 epoch;
-	__u32 event;
+	__u32 key; /* bp_event_key() */
 	__u32 outcome;
 	__u16 kernel_cnt;
 	__u16 user_cnt;
 	__u32 user_total;
-	__u64 value;
+	__u64 value, value2; /* added to sum and sum2 */
+	__u64 weight;
 	struct bp_who who;
 	__u64 frames[BP_FRAMES_MAX + 1]; /* kernel, leaf first, then user, leaf first; one spare */
 };
 
-enum { BP_RECORD_HEAD_BYTES = 96 };
+enum { BP_RECORD_HEAD_BYTES = 120 };
 
 /*
  * A sample whose walk met an executable without rows yet: what was walked so far, and all that
@@ -239,6 +295,25 @@ struct bp_exe_event {
 	 * file: its ELF header, as likely as not. */
 	__u8 head[BP_EXE_HEAD_BYTES];
 	char path[BP_PATH_BYTES]; /* components leaf first, each NUL-terminated */
+};
+
+/*
+ * A thread as userspace finds it at the end of a window: what the task iterator writes, one after
+ * another. The totals are those since it was asked last. A thread that is off the CPU has its wait
+ * in @head (key 0: it runs), so far as it lies in the window; its user stack is for userspace to
+ * read.
+ */
+struct bp_asleep {
+	__u64 head[BP_RECORD_HEAD_BYTES / 8]; /* as a struct bp_record begins */
+	__u64 cpu_ns, blocked_ns, runnable_ns;
+	__u64 ip, sp, fp;
+	__u64 start_stack;
+	__u64 start_ns; /* of the process */
+	__u32 tgid, tid;
+	__u32 has_regs;
+	__u32 is_call_site;
+	__u64 regs[BP_SNAPSHOT_REGS]; /* by DWARF number */
+	__u64 kernel[BP_FRAMES_KERNEL]; /* head.kernel_cnt of them */
 };
 
 /* Keys of the map of targets. */
@@ -290,12 +365,22 @@ struct bp_config {
 	__u8 no_kernel_stacks, no_user_stacks;
 	__u8 test_plain_scratch; /* tests only: slot 0 unclaimed, to show what the claim is for */
 	__u8 no_snapshots;
+	__u8 has_task_storage; /* else: a table by thread number */
+	__u8 kernel_threads;
+	__u8 waits; /* --off-cpu, --wall: the scheduler's programs are attached */
+	__u8 wakers;
+	__u8 resumes_by_irq; /* no tracepoint after the switch: an interrupt is raised */
+	__u8 pad[3];
+	__u32 parts; /* bits: which enum bp_part of waits are wanted */
+	__u32 budget; /* of a CPU's time for waits' stacks, in 1/1024; 0: no bound */
+	__u64 min_block_ns, max_block_ns;
+	__u64 cgroup_ids[BP_CGROUPS_MAX];
 };
 
 _Static_assert(sizeof(struct bp_exe_key) == 40, "no padding");
-_Static_assert(sizeof(struct bp_who) == 64, "no padding");
+_Static_assert(sizeof(struct bp_who) == 72, "no padding");
 _Static_assert(sizeof(struct bp_stack) == 24, "no padding");
-_Static_assert(sizeof(struct bp_count) == 96, "no padding");
+_Static_assert(sizeof(struct bp_count) == 120, "no padding");
 _Static_assert(sizeof(struct bp_event_counters) == 96, "no padding");
 _Static_assert(sizeof(struct bp_record) == BP_RECORD_HEAD_BYTES + 8 * (BP_FRAMES_MAX + 1),
 	       "no padding");
@@ -314,7 +399,8 @@ enum {
 	BP_ABI_HASH = BP_ABI_VERSION * 1000003 ^ (int)sizeof(struct bp_record) * 8191 ^
 		      (int)sizeof(struct bp_count) * 131 ^ (int)sizeof(struct bp_shard) * 31 ^
 		      (int)sizeof(struct bp_config) * 17 ^ (int)sizeof(struct bp_snapshot) * 3 ^
-		      (int)sizeof(struct bp_exe_event) * 7 ^ (int)sizeof(struct bp_ctl) * 257 ^
+		      (int)sizeof(struct bp_exe_event) * 7 ^ (int)sizeof(struct bp_asleep) * 5 ^
+		      (int)sizeof(struct bp_ctl) * 257 ^
 		      (BP_STACK_OUTCOME_CNT * 64 + BP_LOSS_CNT) * 524287,
 };
 

@@ -36,6 +36,11 @@ enum bp_limits {
 	BP_GLOBS_MAX = 8,
 	BP_GLOB_TOKENS_MAX = 31,
 	BP_CGROUPS_MAX = 8,
+	BP_CGROUP_DEPTH = 32,
+	BP_LOG2_CNT = 40, /* powers of two of nanoseconds: up to 18 minutes */
+
+	/* Threads whose times are kept where the kernel cannot keep them with the task (5.10). */
+	BP_THREADS_TABLE = 32768,
 
 	/* Probes of one hash look-up before the table counts as full there. */
 	BP_PROBES_MAX = 32,

@@ -160,10 +160,43 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
+typedef struct {
+	__u32 val;
+} kuid_t;
+
+struct cred {
+	kuid_t uid;
+};
+
+struct kernfs_node {
+	__u64 id;
+};
+
+/* ancestors since "cgroup: Replace cgroup->ancestor_ids[] with ->ancestors[]" (6.1) */
+struct cgroup {
+	int level;
+	struct kernfs_node *kn;
+	struct cgroup *ancestors[];
+};
+
+struct cgroup___5 {
+	int level;
+	__u64 ancestor_ids[];
+};
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+};
+
 struct task_struct {
+	unsigned int __state;
 	unsigned int flags;
+	int on_cpu;
+	int on_rq;
 	int pid;
 	int tgid;
+	const struct cred *cred;
+	struct css_set *cgroups;
 	void *stack;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
@@ -173,6 +206,22 @@ struct task_struct {
 	char comm[16];
 	unsigned long nivcsw;
 	struct sched_entity se;
+};
+
+/* __state since "sched: Change task_struct::state" (5.14) */
+struct task_struct___5 {
+	volatile long state;
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
 };
 
 #pragma clang attribute pop
@@ -194,6 +243,12 @@ struct maple_arange_64 {
 };
 
 enum {
+	TASK_INTERRUPTIBLE = 0x0001,
+	TASK_UNINTERRUPTIBLE = 0x0002,
+	__TASK_STOPPED = 0x0004,
+	__TASK_TRACED = 0x0008,
+	TASK_DEAD = 0x0080,
+	TASK_WAKING = 0x0200,
 	PF_KTHREAD = 0x00200000,
 	VM_EXEC = 0x00000004,
 };

@@ -123,3 +123,34 @@ int books_close_window(struct books *books, const struct perf_events *events, ui
 		event->sum.kernel_runs = kernel_runs - ran_before;
 	return 0;
 }
+
+int books_close_waits(struct books *books, uint64_t kernel_runs, uint64_t misses,
+		      struct ledger_event *event)
+{
+	uint64_t ran_before = 0;
+
+	for (size_t i = 0; i < books->cnt; i++) {
+		struct book *book = &books->items[i];
+		struct ledger_row *row = ledger_row(event, (int32_t)book->cpu);
+
+		if (!row)
+			return -ENOMEM;
+		ran_before += book->ran_total;
+		fill_row(book, book->ran_total + book->never_ran_total + book->window.ran, NULL, 0,
+			 row);
+		memset(&book->window, 0, sizeof(book->window));
+	}
+	/* The kernel does not tell on which CPU. */
+	if (books->cnt && misses > books->items[0].never_ran_total) {
+		struct ledger_row *row = ledger_row(event, (int32_t)books->items[0].cpu);
+		uint64_t missed = misses - books->items[0].never_ran_total;
+
+		row->ticks += missed;
+		row->never_ran_busy += missed;
+		books->items[0].never_ran_total = misses;
+	}
+	event->sum.cpu = -1;
+	if (kernel_runs)
+		event->sum.kernel_runs = kernel_runs - ran_before;
+	return 0;
+}

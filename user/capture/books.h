@@ -43,4 +43,11 @@ void books_add(struct books *books, uint32_t shard, const struct bp_event_counte
 int books_close_window(struct books *books, const struct perf_events *events, uint64_t kernel_runs,
 		       struct ledger_event *event);
 
+/*
+ * The same for waits, which nothing ticks for: @kernel_runs as above of the program that sees
+ * threads come back, @misses how often the kernel did not run it because it ran.
+ */
+int books_close_waits(struct books *books, uint64_t kernel_runs, uint64_t misses,
+		      struct ledger_event *event);
+
 #endif

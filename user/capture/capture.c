@@ -5,26 +5,18 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "capture/books.h"
+#include "capture/capture_priv.h"
 #include "capture/cpus.h"
-#include "capture/drain.h"
 #include "capture/frames.h"
 #include "capture/hotplug.h"
-#include "capture/kernel_watch.h"
-#include "capture/loader.h"
 #include "capture/own_memory.h"
-#include "capture/perf_events.h"
-#include "capture/rows_feed.h"
-#include "capture/targets.h"
 
 #define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
 #define DRAIN_PERIOD_MIN_NS (50 * NSEC_PER_MSEC)
@@ -32,30 +24,6 @@
 /* How long a window's end waits for rows that its snapshots need; sampling may go on meanwhile. */
 #define SETTLE_STOPPED_NS (300 * NSEC_PER_MSEC)
 #define SETTLE_RUNNING_NS (50 * NSEC_PER_MSEC)
-
-struct capture {
-	struct loader loader;
-	struct perf_events events;
-	struct drain drain;
-	struct rows_feed rows;
-	struct books books;
-	struct targets targets;
-	struct debuginfod *debuginfod; /* borrowed; may be NULL */
-	struct kernel_watch kernel;
-	int hotplug_fd;
-	uint64_t drain_period_ns;
-	uint64_t last_drain_ns, next_drain_ns;
-	uint64_t start_ns; /* from process start to enabled */
-	uint64_t window_start_ns; /* CLOCK_MONOTONIC */
-	uint64_t window_time_ns; /* CLOCK_REALTIME */
-	uint64_t cpu_used_before_ns;
-	uint64_t rss_anon_peak_bytes;
-	uint64_t names_cpu_ns; /* of our CPU time, not the capture's */
-	uint64_t samples; /* recorded in all windows */
-	struct module **handed_modules; /* owned: per mapping of the window handed out last */
-	size_t handed_cnt;
-	bool is_stopped;
-};
 
 /* The monotonic clock's kernel memory and descriptors: a recording may meet hundreds of files, each
  * kept open until it is named. */
@@ -98,22 +66,31 @@ static int pick_cpus(const struct capture_opts *opts, struct number_set *out)
 	return err;
 }
 
+static int capture_open_books(struct capture *cap)
+{
+	struct number_set present = {0};
+	int err = cpus_read("present", &present);
+
+	if (!err)
+		err = books_init(&cap->books, &present, loader_idle_fd(&cap->loader));
+	if (!err && cap->wait_opts.is_wanted)
+		err = books_init(&cap->wait_books, &present, -1);
+	number_set_deinit(&present);
+	return err;
+}
+
 static int capture_open_events(struct capture *cap, const struct capture_opts *opts,
 			       const struct event_spec *spec)
 {
-	struct number_set cpus = {0}, present = {0};
+	struct number_set cpus = {0};
 	int err = pick_cpus(opts, &cpus);
 
 	if (err)
 		return err;
-	err = perf_events_open(&cap->events, spec, &cpus, loader_oncpu_fd(&cap->loader));
+	if (!opts->waits.is_alone)
+		err = perf_events_open(&cap->events, spec, &cpus, loader_oncpu_fd(&cap->loader));
 	number_set_deinit(&cpus);
-	if (!err)
-		err = cpus_read("present", &present);
-	if (!err)
-		err = books_init(&cap->books, &present, loader_idle_fd(&cap->loader));
-	number_set_deinit(&present);
-	return err;
+	return err ? err : capture_open_books(cap);
 }
 
 static int capture_setup(struct capture *cap, const struct capture_opts *opts)
@@ -125,7 +102,11 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 	err = targets_open(&cap->targets, opts->tgids);
 	if (err)
 		return err;
-	err = event_resolve(opts->event, opts->freq_hz ? opts->freq_hz : 99, opts->period, &spec);
+	if (opts->waits.is_alone)
+		spec = (struct event_spec){.name = WAITS_EVENT};
+	else
+		err = event_resolve(opts->event, opts->freq_hz ? opts->freq_hz : 99, opts->period,
+				    &spec);
 	if (err)
 		return err;
 	err = loader_open(&cap->loader, opts);
@@ -136,7 +117,7 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 		return err;
 	err = drain_init(&cap->drain, &cap->loader, opts);
 	if (!err)
-		err = drain_begin_window(&cap->drain, spec.name, spec.period, spec.is_clock);
+		err = drain_begin_window(&cap->drain, &spec);
 	if (!err)
 		err = rows_feed_init(&cap->rows, &cap->loader, &cap->drain.exes);
 	cap->drain.snapshots.feed = &cap->rows;
@@ -161,6 +142,7 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 	cap->kernel.events.epoll_fd = -1;
 	cap->hotplug_fd = hotplug_open();
 	cap->debuginfod = opts->debuginfod;
+	cap->wait_opts = opts->waits;
 	cap->drain_period_ns = DRAIN_PERIOD_NS;
 	err = capture_setup(cap, opts);
 	if (err) {
@@ -196,6 +178,25 @@ static int capture_watch_kernel(struct capture *cap)
 	return 0;
 }
 
+static int capture_enable(struct capture *cap)
+{
+	struct number_set present = {0};
+	int err = 0;
+
+	if (!cap->wait_opts.is_alone) {
+		err = perf_events_enable(&cap->events);
+		if (err)
+			log_error("enable event '%s': %s", cap->events.spec.name, strerror(-err));
+	}
+	if (err || !cap->wait_opts.is_wanted)
+		return err;
+	err = cpus_read("present", &present);
+	if (!err)
+		err = waits_start(&cap->waits, &cap->loader, &present);
+	number_set_deinit(&present);
+	return err;
+}
+
 int capture_start(struct capture *cap)
 {
 	uint64_t started_ns = clock_process_start_ns();
@@ -205,14 +206,15 @@ int capture_start(struct capture *cap)
 	cap->window_start_ns = clock_monotonic_ns();
 	cap->next_drain_ns = cap->window_start_ns + cap->drain_period_ns;
 	books_start(&cap->books);
-	err = perf_events_enable(&cap->events);
-	if (err) {
-		log_error("enable event '%s': %s", cap->events.spec.name, strerror(-err));
+	err = capture_enable(cap);
+	if (err)
 		return err;
-	}
+	if (cap->wait_opts.is_wanted)
+		cap->window_start_ns = cap->loader.mem.ctl->waits_start_ns;
 	if (started_ns)
 		cap->start_ns = clock_boottime_ns() - started_ns;
 	rows_feed_preload(&cap->rows);
+	asleep_init(&cap->drain.asleep, cap->rows.preload);
 	err = capture_watch_kernel(cap);
 	return err ? err : rows_feed_ask(&cap->rows);
 }
@@ -221,8 +223,10 @@ static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counte
 {
 	struct capture *cap = arg;
 
-	books_add(&cap->books, shard, counters);
-	cap->samples += counters[0].recorded;
+	books_add(&cap->books, shard, &counters[BP_EVENT_SAMPLE]);
+	if (cap->wait_opts.is_wanted)
+		books_add(&cap->wait_books, shard, &counters[BP_EVENT_SWITCH]);
+	cap->samples += counters[BP_EVENT_SAMPLE].recorded + counters[BP_EVENT_SWITCH].recorded;
 }
 
 static void capture_ask_symbols(struct capture *cap)
@@ -409,55 +413,41 @@ const char *capture_event_name(const struct capture *cap, bool *is_fallback)
 	return cap->events.spec.name;
 }
 
-static void fill_stacks(const struct drain *drain, struct ledger_stacks *stacks)
+static int collect_thread(void *arg, const struct bp_asleep *thread)
 {
-	for (uint32_t i = 0; i < BP_STACK_OUTCOME_CNT; i++) {
-		if (i == BP_STACK_COMPLETE)
-			stacks->complete = drain->outcomes[i];
-		else if (i == BP_STACK_NO_USER_STACK)
-			stacks->no_user_stack = drain->outcomes[i];
-		else if (drain->outcomes[i])
-			ledger_reason_add(&stacks->truncated, stack_outcome_name(i),
-					  drain->outcomes[i]);
-	}
-	stacks->distinct = drain->prof->stack_cnt;
-	stacks->deepest = drain->deepest;
-	stacks->snapshots = drain->snapshot_cnt;
+	return drain_thread(arg, thread);
 }
 
-static int fill_ledger(struct capture *cap, struct ledger *ledger)
+/* The threads that are asleep now, and what all have done, up to *@end_ns. */
+static int capture_collect(struct capture *cap, uint64_t *end_ns)
 {
-	const struct event_spec *spec = &cap->events.spec;
-	struct ledger_event *event = &ledger->events[0];
-	struct program_stats stats = {0};
-	struct utsname uts;
 	int err;
 
-	if (!uname(&uts)) {
-		snprintf(ledger->kernel, sizeof(ledger->kernel), "%.63s", uts.release);
-		snprintf(ledger->arch, sizeof(ledger->arch), "%.15s", uts.machine);
-	}
-	ledger->event_cnt = 1;
-	snprintf(event->name, sizeof(event->name), "%s", spec->name);
-	snprintf(event->unit, sizeof(event->unit), "samples");
-	event->period = spec->period;
-	if (cap->is_stopped && cap->loader.stats_fd >= 0)
-		loader_program_stats(loader_oncpu_fd(&cap->loader), &stats);
-	err = books_close_window(&cap->books, &cap->events, stats.runs, event);
-	ledger_sum(ledger);
-	/* What the programs say they recorded against what arrived: the sum row shows the latter.
-	 */
-	event->sum.recorded = cap->drain.recorded;
-	fill_stacks(&cap->drain, &ledger->stacks);
-	capture_cost(cap, &ledger->cost);
+	if (!cap->wait_opts.is_wanted)
+		return 0;
+	*end_ns = cap->is_stopped ? cap->loader.mem.ctl->waits_end_ns : clock_monotonic_ns();
+	err = waits_collect(&cap->waits, collect_thread, &cap->drain);
+	if (cap->is_stopped)
+		waits_stop(&cap->waits);
+	if (err)
+		log_error("threads at the window's end: %s", strerror(-err));
 	return err;
+}
+
+/* The window's waits, for whoever it is handed to. */
+static void hand_off_cpu(struct capture *cap)
+{
+	if (cap->handed_off_cpu)
+		off_cpu_deinit(cap->handed_off_cpu);
+	free(cap->handed_off_cpu);
+	cap->handed_off_cpu = cap->drain.off_cpu;
+	cap->drain.off_cpu = NULL;
 }
 
 int capture_window(struct capture *cap, struct profile **out_profile, struct ledger **out_ledger)
 {
-	const struct event_spec *spec = &cap->events.spec;
 	struct ledger *ledger = calloc(1, sizeof(*ledger));
-	uint64_t now;
+	uint64_t now, collected_ns = 0;
 	int err;
 
 	if (!ledger)
@@ -465,12 +455,14 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	ledger_init(ledger);
 	if (cap->kernel.map)
 		kernel_watch_finish(&cap->kernel, loader_module_loads(&cap->loader));
-	err = capture_drain(cap);
-	now = clock_monotonic_ns();
+	err = capture_collect(cap, &collected_ns);
+	if (!err)
+		err = capture_drain(cap);
+	now = cap->wait_opts.is_wanted ? collected_ns : clock_monotonic_ns();
 	if (!err)
 		err = capture_settle(cap);
 	if (!err)
-		err = fill_ledger(cap, ledger);
+		err = capture_fill_ledger(cap, ledger);
 	if (err) {
 		ledger_deinit(ledger);
 		free(ledger);
@@ -486,12 +478,14 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	cap->drain.prof = NULL;
 	free(cap->handed_modules);
 	cap->handed_modules = drain_take_modules(&cap->drain, &cap->handed_cnt);
-	return drain_begin_window(&cap->drain, spec->name, spec->period, spec->is_clock);
+	hand_off_cpu(cap);
+	return drain_begin_window(&cap->drain, &cap->events.spec);
 }
 
 int capture_stop(struct capture *cap)
 {
 	perf_events_disable(&cap->events);
+	waits_end(&cap->waits);
 	cap->is_stopped = true;
 	return 0;
 }
@@ -500,6 +494,11 @@ struct module *const *capture_modules(const struct capture *cap, size_t *cnt)
 {
 	*cnt = cap->handed_cnt;
 	return cap->handed_modules;
+}
+
+struct off_cpu *capture_off_cpu(struct capture *cap)
+{
+	return cap->handed_off_cpu;
 }
 
 struct kernel_map *capture_kernel(struct capture *cap)
@@ -516,20 +515,6 @@ uint64_t capture_take_names_cpu_ns(struct capture *cap)
 	return cpu_ns;
 }
 
-void capture_cost(struct capture *cap, struct ledger_cost *cost)
-{
-	struct program_stats stats;
-
-	loader_program_stats(loader_oncpu_fd(&cap->loader), &stats);
-	cost->bpf_run_ns = stats.run_ns;
-	cost->bpf_runs = stats.runs;
-	cost->capture_cpu_ns = clock_process_cpu_ns() - cap->names_cpu_ns - cap->kernel.cpu_ns;
-	cost->rss_anon_peak_bytes = cap->rss_anon_peak_bytes;
-	cost->kernel_bytes = loader_kernel_bytes(&cap->loader);
-	cost->verifier_insns = loader_verified_insns(&cap->loader);
-	cost->start_ns = cap->start_ns;
-}
-
 void capture_close(struct capture *cap)
 {
 	if (!cap)
@@ -539,6 +524,10 @@ void capture_close(struct capture *cap)
 	drain_deinit(&cap->drain);
 	free(cap->handed_modules);
 	books_deinit(&cap->books);
+	books_deinit(&cap->wait_books);
+	waits_deinit(&cap->waits);
+	hand_off_cpu(cap);
+	hand_off_cpu(cap);
 	targets_deinit(&cap->targets);
 	kernel_watch_deinit(&cap->kernel);
 	loader_close(&cap->loader);

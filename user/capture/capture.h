@@ -20,6 +20,7 @@
 #include "proc/kernel_map.h"
 #include "proc/module.h"
 #include "profile/ledger.h"
+#include "profile/off_cpu.h"
 #include "profile/profile.h"
 
 struct capture;
@@ -34,6 +35,25 @@ enum capture_by {
 	BY_CPU = 1 << 4,
 	BY_CGROUP = 1 << 5,
 	BY_UID = 1 << 6,
+};
+
+/* What is recorded of the time that threads do not run. */
+struct capture_wait_opts {
+	bool is_wanted;
+	bool is_alone; /* no event is sampled beside it */
+	bool wakers; /* with the stack of who ended a wait */
+	bool kernel_threads; /* theirs too */
+	uint64_t min_ns, max_ns; /* of a wait; max_ns 0: no bound */
+	uint32_t states; /* enum capture_wait_state, bits; 0: all */
+	uint32_t max_cpu_permille; /* of each CPU's time for their stacks; 1000: no bound */
+};
+
+/* --state: bits. */
+enum capture_wait_state {
+	WAIT_INTERRUPTIBLE = 1 << 0,
+	WAIT_UNINTERRUPTIBLE = 1 << 1,
+	WAIT_STOPPED = 1 << 2,
+	WAIT_RUNNABLE = 1 << 3, /* those that began so: preempted, new */
 };
 
 struct capture_opts {
@@ -57,6 +77,7 @@ struct capture_opts {
 	struct debuginfod *debuginfod; /* borrowed: asked for the symbols of stripped executables
 					  as they are sampled; NULL: nobody is asked */
 	bool follow_command; /* a COMMAND will be added with capture_add_command() */
+	struct capture_wait_opts waits; /* --off-cpu, --wall */
 	bool load_uprobe; /* load the probe program too */
 	bool test_plain_scratch; /* tests only, see struct bp_config */
 };
@@ -113,6 +134,10 @@ int capture_stop(struct capture *cap);
 /* modules[i] of the profile handed out last: borrowed until the next capture_window() or
  * capture_close(). */
 struct module *const *capture_modules(const struct capture *cap, size_t *cnt);
+
+/* The waits of the window handed out last, for off_cpu_finish() when the profile has its names;
+ * borrowed as they are. NULL: none were recorded. */
+struct off_cpu *capture_off_cpu(struct capture *cap);
 
 /* What kernel code lay where in the window handed out last, for its names; borrowed as they are.
  * NULL: nobody wanted it. */

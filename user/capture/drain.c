@@ -25,17 +25,103 @@ static void wait_for_epoch(struct drain *drain, const void *data, uint32_t len)
 	drain->wants_flip |= drain->waiting.len > WAITING_FLIP_BYTES;
 }
 
-/* Count @cnt samples with summed value @sum under (@stack, @who). */
-static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
-			const struct bp_who *who, uint64_t cnt, uint64_t sum)
-{
-	int64_t values[2] = {cnt, sum};
+/* What a count in the kernel, or a record by itself, says. */
+struct counted {
+	uint32_t key;
+	uint64_t count, weight, sum, sum2;
+};
 
-	profile_sample(drain->prof, stack, labels_of(drain->prof, who, drain->by), values);
+/* The label set that a wait is added under; the others have @who_set itself. */
+static uint32_t wait_labels(struct drain *drain, uint32_t who_set, const struct bp_who *who,
+			    uint32_t key)
+{
+	static const uint8_t states[BP_PART_WAITS] = {
+		[BP_PART_INTERRUPTIBLE] = OFF_CPU_INTERRUPTIBLE,
+		[BP_PART_UNINTERRUPTIBLE] = OFF_CPU_UNINTERRUPTIBLE,
+		[BP_PART_STOPPED] = OFF_CPU_STOPPED,
+		[BP_PART_PARKED] = OFF_CPU_PARKED,
+		[BP_PART_PREEMPTED] = OFF_CPU_PREEMPTED,
+		[BP_PART_NEW] = OFF_CPU_NEW,
+	};
+
+	return off_cpu_labels(drain->prof, who_set, states[bp_key_part(key) % BP_PART_WAITS],
+			      bp_key_log2(key), who->waker);
+}
+
+/* The values of a wait, or of an event's samples: as the window's value types stand. */
+static void fill_values(const struct drain *drain, const struct counted *counted, int64_t *values)
+{
+	bool with_cpu = !drain->wait_opts.is_alone;
+	uint32_t at = 0;
+
+	if (!drain->off_cpu) {
+		values[0] = (int64_t)counted->count;
+		values[1] = (int64_t)counted->sum;
+		return;
+	}
+	if (bp_key_event(counted->key) == BP_EVENT_SAMPLE) {
+		values[0] = (int64_t)counted->count;
+		values[1] = values[5] = (int64_t)counted->sum;
+		return;
+	}
+	at = with_cpu ? 2 : 0;
+	values[at] = (int64_t)counted->weight;
+	values[at + 1] = (int64_t)counted->sum;
+	values[at + 2] = (int64_t)counted->sum2;
+	values[at + 3] = (int64_t)(counted->sum + counted->sum2);
+}
+
+static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
+			const struct bp_who *who, const struct counted *counted)
+{
+	uint32_t labels = labels_of(drain->prof, who, drain->by),
+		 event = bp_key_event(counted->key);
+	int64_t values[PROFILE_VALUES_MAX] = {0};
+
+	fill_values(drain, counted, values);
+	if (event == BP_EVENT_SWITCH)
+		labels = wait_labels(drain, labels, who, counted->key);
+	profile_sample(drain->prof, stack, labels, values);
 	if (stack == drain->full_stack)
 		outcome = BP_STACK_PROFILE_FULL;
-	drain->outcomes[outcome < BP_STACK_OUTCOME_CNT ? outcome : BP_STACK_COMPLETE] += cnt;
-	drain->recorded += cnt;
+	drain->outcomes[outcome < BP_STACK_OUTCOME_CNT ? outcome : BP_STACK_COMPLETE] +=
+		counted->count;
+	drain->recorded[event & 1] += counted->count;
+}
+
+static void add_total(struct drain *drain, const struct bp_who *who, uint64_t cpu_ns,
+		      uint64_t blocked_ns, uint64_t runnable_ns)
+{
+	const struct off_cpu_total total = {cpu_ns, blocked_ns, runnable_ns};
+
+	if (drain->off_cpu &&
+	    off_cpu_add_total(drain->off_cpu, labels_of(drain->prof, who, drain->by), &total))
+		drain->prof->err = -ENOMEM;
+}
+
+/* Not a sample, but what others refer to. True when it was one. */
+static bool add_reference(struct drain *drain, uint32_t stack, const struct bp_who *who,
+			  const struct counted *counted)
+{
+	uint32_t part = bp_key_part(counted->key);
+
+	if (part == BP_PART_TOTALS) {
+		add_total(drain, who, counted->sum, counted->sum2, counted->weight);
+	} else if (part == BP_PART_WAKER) {
+		if (drain->off_cpu && off_cpu_add_waker(drain->off_cpu, who->waker, stack,
+							labels_of(drain->prof, who, drain->by)))
+			drain->prof->err = -ENOMEM;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void add_counted(struct drain *drain, uint32_t stack, uint32_t outcome,
+			const struct bp_who *who, const struct counted *counted)
+{
+	if (!add_reference(drain, stack, who, counted))
+		add_samples(drain, stack, outcome, who, counted);
 }
 
 static void add_record(struct drain *drain, const struct bp_record *rec)
@@ -46,9 +132,10 @@ static void add_record(struct drain *drain, const struct bp_record *rec)
 		.user_total = rec->user_total,
 		.outcome = rec->outcome,
 	};
+	const struct counted counted = {rec->key, 1, rec->weight, rec->value, rec->value2};
 
-	add_samples(drain, frames_to_stack(drain, &stack, rec->frames, &rec->who), rec->outcome,
-		    &rec->who, 1, rec->value);
+	add_counted(drain, frames_to_stack(drain, &stack, rec->frames, &rec->who), rec->outcome,
+		    &rec->who, &counted);
 }
 
 static void on_snapshot_done(void *arg, const struct bp_record *rec, bool is_closed)
@@ -97,7 +184,12 @@ int drain_init(struct drain *drain, struct loader *loader, const struct capture_
 {
 	int err;
 
-	*drain = (struct drain){.loader = loader, .by = opts->by, .max_depth = opts->max_depth};
+	*drain = (struct drain){
+		.loader = loader,
+		.by = opts->by,
+		.max_depth = opts->max_depth,
+		.wait_opts = opts->waits,
+	};
 	buf_init(&drain->waiting, WAITING_MAX_BYTES);
 	err = exes_init(&drain->exes);
 	if (err)
@@ -114,8 +206,12 @@ void drain_deinit(struct drain *drain)
 	jit_deinit(&drain->jit);
 	buf_deinit(&drain->waiting);
 	snapshots_deinit(&drain->snapshots);
+	asleep_deinit(&drain->asleep);
 	free(drain->stack_ids);
 	free(drain->modules);
+	if (drain->off_cpu)
+		off_cpu_deinit(drain->off_cpu);
+	free(drain->off_cpu);
 	if (drain->prof) {
 		profile_deinit(drain->prof);
 		free(drain->prof);
@@ -123,25 +219,51 @@ void drain_deinit(struct drain *drain)
 	*drain = (struct drain){0};
 }
 
-int drain_begin_window(struct drain *drain, const char *event_name, uint64_t period, bool is_clock)
+static int begin_off_cpu(struct drain *drain)
+{
+	if (!drain->wait_opts.is_wanted)
+		return 0;
+	drain->off_cpu = malloc(sizeof(*drain->off_cpu));
+	if (!drain->off_cpu)
+		return -ENOMEM;
+	off_cpu_init(drain->off_cpu);
+	drain->off_cpu->has_all =
+		!drain->wait_opts.min_ns && !drain->wait_opts.max_ns && !drain->wait_opts.states;
+	drain->asleep_cnt = 0;
+	return 0;
+}
+
+static void declare_values(const struct drain *drain, struct profile *prof,
+			   const struct event_spec *spec)
+{
+	if (drain->off_cpu) {
+		off_cpu_declare(prof, !drain->wait_opts.is_alone);
+	} else {
+		profile_add_value_type(prof, "samples", "count");
+		profile_add_value_type(prof, spec->is_clock ? "cpu" : spec->name,
+				       spec->is_clock ? "nanoseconds" : "count");
+	}
+	if (!drain->wait_opts.is_alone) {
+		prof->period_type = prof->value_types[1];
+		prof->period = (int64_t)spec->period;
+	}
+}
+
+int drain_begin_window(struct drain *drain, const struct event_spec *spec)
 {
 	struct profile *prof = malloc(sizeof(*prof));
 
-	if (!prof || profile_init(prof)) {
+	if (!prof || profile_init(prof) || begin_off_cpu(drain)) {
 		free(prof);
 		return -ENOMEM;
 	}
-	profile_add_value_type(prof, "samples", "count");
-	profile_add_value_type(prof, is_clock ? "cpu" : event_name,
-			       is_clock ? "nanoseconds" : "count");
-	prof->period_type = prof->value_types[1];
-	prof->period = period;
+	declare_values(drain, prof, spec);
 	drain->kernel_mapping = profile_mapping(prof, "[kernel.kallsyms]", "");
 	drain->anon_mapping = PROFILE_NONE;
 	drain->unknown_mapping = PROFILE_NONE;
 	jit_begin_window(&drain->jit);
 	drain->deepest = 0;
-	drain->recorded = 0;
+	memset(drain->recorded, 0, sizeof(drain->recorded));
 	drain->full_stack = PROFILE_NONE;
 	memset(drain->outcomes, 0, sizeof(drain->outcomes));
 	drain->snapshot_cnt = (struct ledger_snapshots){0};
@@ -218,7 +340,18 @@ static void drain_shard_counts(struct drain *drain, uint32_t shard, const struct
 		/* The same raw frames are other code in another process. */
 		if (*id == PROFILE_NONE || stack_has_raw(stack, frames))
 			*id = frames_to_stack(drain, stack, frames, &count->who);
-		add_samples(drain, *id, stack->outcome, &count->who, count->count, count->sum);
+		add_counted(drain, *id, stack->outcome, &count->who,
+			    &(struct counted){count->key, count->count, count->weight, count->sum,
+					      count->sum2});
+	}
+}
+
+static void take_wait_counters(struct off_cpu *off, const struct bp_shard *head)
+{
+	off->thinned += head->thinned;
+	for (uint32_t i = 0; i < BP_LOG2_CNT; i++) {
+		off->run_delays[i] += head->run_delays[i];
+		off->waits += head->run_delays[i];
 	}
 }
 
@@ -239,9 +372,13 @@ static void clear_shard(struct drain *drain, uint32_t shard, struct bp_shard *he
 	drain->exe_misses += head->exe_misses;
 	drain->targets_full += head->targets_full;
 	drain->snapshot_cnt.refused += head->snapshots_refused;
+	drain->totals_lost += head->totals_lost;
+	if (drain->off_cpu)
+		take_wait_counters(drain->off_cpu, head);
 	head->stack_cnt = head->count_cnt = head->arena_cnt = 0;
 	head->ring_records = head->vma_misses = head->exe_misses = head->targets_full =
-		head->snapshots_refused = 0;
+		head->snapshots_refused = head->thinned = head->totals_lost = 0;
+	memset(head->run_delays, 0, sizeof(head->run_delays));
 	memset(head->events, 0, sizeof(head->events));
 	head->committed++;
 }
@@ -272,4 +409,42 @@ int drain_epoch(struct drain *drain, int epoch, drain_counters_fn *add, void *ar
 	}
 	jit_look_again(&drain->jit);
 	return drain->prof->err;
+}
+
+/* Its wait, whose user stack could not be read. */
+static void add_kernel_part(struct drain *drain, const struct bp_asleep *thread, uint32_t outcome)
+{
+	struct bp_record rec;
+
+	memcpy(&rec, thread->head, BP_RECORD_HEAD_BYTES);
+	memcpy(rec.frames, thread->kernel, rec.kernel_cnt * sizeof(*rec.frames));
+	rec.outcome = outcome;
+	add_record(drain, &rec);
+}
+
+int drain_thread(struct drain *drain, const struct bp_asleep *thread)
+{
+	static const uint8_t outcomes[] = {
+		[ASLEEP_KERNEL_ONLY] = BP_STACK_COMPLETE,
+		[ASLEEP_NO_REGS] = BP_STACK_NO_USER_REGS,
+		[ASLEEP_GONE] = BP_STACK_GONE,
+	};
+	struct bp_record head;
+	enum asleep_result result;
+	size_t len;
+
+	memcpy(&head, thread->head, BP_RECORD_HEAD_BYTES);
+	add_total(drain, &head.who, thread->cpu_ns, thread->blocked_ns, thread->runnable_ns);
+	if (!head.key)
+		return drain->prof->err;
+	drain->asleep_cnt++;
+	result = asleep_read(&drain->asleep, thread, &len);
+	if (result != ASLEEP_SNAPSHOT) {
+		add_kernel_part(drain, thread, outcomes[result]);
+		return drain->prof->err;
+	}
+	/* What it is in is drained next. */
+	drain->asleep.snap.record[0] |= (uint64_t)drain->loader->mem.ctl->epoch << 32;
+	return snapshots_walk_or_add(&drain->snapshots, &drain->asleep.snap, len, on_snapshot_done,
+				     drain);
 }

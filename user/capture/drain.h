@@ -13,12 +13,15 @@
 #include "abi.h"
 #include "base/buf.h"
 #include "capture/capture.h"
+#include "capture/asleep.h"
 #include "capture/exes.h"
 #include "capture/jit.h"
 #include "capture/loader.h"
+#include "capture/perf_events.h"
 #include "capture/snapshot.h"
 #include "proc/kernel_map.h"
 #include "profile/ledger.h"
+#include "profile/off_cpu.h"
 #include "profile/profile.h"
 
 struct ring_buffer;
@@ -31,6 +34,8 @@ struct drain {
 	struct buf waiting; /* samples from the ring, of epochs not closed yet */
 	size_t taken_bytes; /* from the ring, in this call */
 	struct snapshots snapshots;
+	struct asleep asleep;
+	uint64_t asleep_cnt; /* threads whose sleep at the window's end was recorded */
 	bool wants_flip; /* a shard is full, or much is waiting: do not wait for the timer */
 	uint32_t by; /* enum capture_by */
 	uint32_t max_depth; /* user frames, both ends together; 0: all that were kept */
@@ -48,7 +53,10 @@ struct drain {
 	uint64_t deepest;
 	uint32_t full_stack; /* what stacks beyond the bound are counted under; PROFILE_NONE: no
 				need yet */
-	uint64_t recorded; /* samples put into the window's profile */
+	uint64_t recorded[2]; /* samples put into the window's profile, by enum bp_event */
+	struct capture_wait_opts wait_opts;
+	struct off_cpu *off_cpu; /* owned: the window's; NULL: no waits are recorded */
+	uint64_t totals_lost;
 	uint64_t vma_misses, exe_misses, targets_full;
 	struct ledger_snapshots snapshot_cnt; /* of the window */
 };
@@ -56,9 +64,13 @@ struct drain {
 int drain_init(struct drain *drain, struct loader *loader, const struct capture_opts *opts);
 void drain_deinit(struct drain *drain);
 
-/* Begin a window: a new empty profile with value types for @event_name; 0 or -ENOMEM. The caller
- * took prof before. */
-int drain_begin_window(struct drain *drain, const char *event_name, uint64_t period, bool is_clock);
+/* Begin a window: a new empty profile with value types for @spec, or for waits; 0 or -ENOMEM. The
+ * caller took prof and off_cpu before. */
+int drain_begin_window(struct drain *drain, const struct event_spec *spec);
+
+/* A thread at the end of a window, before its epoch is flipped: its times, and where it sleeps. 0
+ * or negative errno. */
+int drain_thread(struct drain *drain, const struct bp_asleep *thread);
 
 /* The window's module per mapping of its profile: the array is the caller's (free()), the modules
  * stay ours. The next window starts without. */

@@ -8,7 +8,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -21,6 +24,7 @@
 #include "capture/glob.h"
 #include "capture/kernel_types.h"
 #include "capture/vma_selftest.h"
+#include "capture/waits.h"
 
 static int loader_print(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -66,6 +70,40 @@ static int config_globs(struct bpfprof *skel, const char *const *comms)
 	return 0;
 }
 
+/* The id of the control group at @path, which is its folder's inode number. 0, or negative errno
+ * after log_error(). */
+static int cgroup_id(const char *path, uint64_t *out)
+{
+	struct statfs fs;
+	struct stat st;
+	int err = 0;
+
+	if (statfs(path, &fs) || stat(path, &st))
+		err = -errno;
+	else if (fs.f_type != CGROUP2_SUPER_MAGIC || !S_ISDIR(st.st_mode))
+		err = -EBADF;
+	else
+		*out = st.st_ino;
+	if (err)
+		log_error("cgroup '%s': %s; it must be a folder of the cgroup2 file system", path,
+			  strerror(-err));
+	return err;
+}
+
+static int config_cgroups(struct bp_config *cfg, const char *const *paths)
+{
+	int err = 0;
+
+	for (; paths && *paths && !err; paths++) {
+		if (cfg->cgroup_cnt == BP_CGROUPS_MAX) {
+			log_error("--cgroup: at most %d", BP_CGROUPS_MAX);
+			return -E2BIG;
+		}
+		err = cgroup_id(*paths, (uint64_t *)&cfg->cgroup_ids[cfg->cgroup_cnt++]);
+	}
+	return err;
+}
+
 /* A smaller ring is for announcements and samples alone. */
 enum { SNAPSHOT_RING_MIN_BYTES = 256 << 10 };
 
@@ -73,6 +111,7 @@ static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
 		       const struct capture_opts *opts)
 {
 	struct bp_config *cfg = (struct bp_config *)&skel->rodata->cfg;
+	int err;
 
 	cfg->abi_hash = BP_ABI_HASH;
 	cfg->by = by_bits(opts);
@@ -90,9 +129,9 @@ static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
 	cfg->no_user_stacks = opts->no_user_stacks;
 	cfg->test_plain_scratch = opts->test_plain_scratch;
 	cfg->no_snapshots = sizes->ring_bytes < SNAPSHOT_RING_MIN_BYTES;
-	for (const char *const *path = opts->cgroups; path && *path; path++)
-		cfg->cgroup_cnt++;
-	return config_globs(skel, opts->comms);
+	waits_configure(&opts->waits, cfg);
+	err = config_cgroups(cfg, opts->cgroups);
+	return err ? err : config_globs(skel, opts->comms);
 }
 
 static int size_maps(struct bpfprof *skel, const struct sizes *sizes, uint32_t possible_cpus)
@@ -116,6 +155,8 @@ static int size_maps(struct bpfprof *skel, const struct sizes *sizes, uint32_t p
 	err |= bpf_map__set_max_entries(skel->maps.row_pages, sizes->row_pages_cnt);
 	err |= bpf_map__set_max_entries(skel->maps.row_rules, sizes->row_rules_cnt);
 	err |= bpf_map__set_max_entries(skel->maps.ring, sizes->ring_bytes);
+	err |= bpf_map__set_max_entries(skel->maps.sched_cpus, possible_cpus);
+	err |= bpf_map__set_max_entries(skel->maps.bells, possible_cpus);
 	return err ? -EINVAL : 0;
 }
 
@@ -125,6 +166,7 @@ static void choose_programs(struct bpfprof *skel, const struct capture_opts *opt
 	bool follows = (has_numbers(opts->tgids) && !opts->no_inherit) || opts->follow_command;
 
 	bpf_program__set_autoload(skel->progs.bp_uprobe, opts->load_uprobe);
+	bpf_program__set_autoload(skel->progs.bp_oncpu, !opts->waits.is_alone);
 	bpf_program__set_autoload(skel->progs.bp_fork, follows);
 	bpf_program__set_autoload(skel->progs.bp_exit, follows);
 	bpf_program__set_autoload(skel->progs.bp_module,
@@ -178,29 +220,6 @@ static int assign_shards(struct loader *loader, const struct number_set *present
 
 		if (bpf_map_update_elem(fd, &present->items[i], &cpu, BPF_ANY))
 			return -errno;
-	}
-	return 0;
-}
-
-static int add_cgroups(struct loader *loader, const char *const *paths)
-{
-	int map_fd = bpf_map__fd(loader->skel->maps.cgroups);
-
-	for (uint32_t i = 0; paths && paths[i]; i++) {
-		_cleanup_close_ int fd = -1;
-
-		if (i == BP_CGROUPS_MAX) {
-			log_error("--cgroup: at most %d", BP_CGROUPS_MAX);
-			return -E2BIG;
-		}
-		fd = open(paths[i], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd < 0 || bpf_map_update_elem(map_fd, &i, &fd, BPF_ANY)) {
-			int err = -errno;
-
-			log_error("cgroup '%s': %s; it must be a folder of the cgroup2 file system",
-				  paths[i], strerror(-err));
-			return err;
-		}
 	}
 	return 0;
 }
@@ -275,6 +294,7 @@ static int loader_load(struct loader *loader, const struct capture_opts *opts)
 	if (err)
 		return err;
 	choose_programs(loader->skel, opts);
+	waits_choose_programs(loader->skel, &opts->waits);
 	err = size_maps(loader->skel, &loader->sizes, possible_cnt);
 	if (!err)
 		err = bpfprof__load(loader->skel);
@@ -296,8 +316,6 @@ static int loader_fill(struct loader *loader, const struct capture_opts *opts,
 	if (loader->barrier_inner_fd < 0)
 		return -errno;
 	err = assign_shards(loader, present);
-	if (!err)
-		err = add_cgroups(loader, opts->cgroups);
 	if (!err)
 		err = add_targets(loader, opts->tgids, BP_TARGET_TGID);
 	if (!err)
@@ -467,6 +485,28 @@ void loader_program_stats(int prog_fd, struct program_stats *out)
 	out->runs = info.run_cnt;
 	out->run_ns = info.run_time_ns;
 	out->verified_insns = info.verified_insns;
+	out->misses = info.recursion_misses;
+}
+
+void loader_cost(const struct loader *loader, struct program_stats *out)
+{
+	const struct bpf_program *const programs[] = {
+		loader->skel->progs.bp_oncpu,	loader->skel->progs.bp_switch,
+		loader->skel->progs.bp_wakeup,	loader->skel->progs.bp_resumed,
+		loader->skel->progs.bp_waking,	loader->skel->progs.bp_born,
+		loader->skel->progs.bp_renamed,
+	};
+
+	*out = (struct program_stats){0};
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+		struct program_stats stats;
+
+		if (bpf_program__fd(programs[i]) < 0)
+			continue;
+		loader_program_stats(bpf_program__fd(programs[i]), &stats);
+		out->runs += stats.runs;
+		out->run_ns += stats.run_ns;
+	}
 }
 
 static uint64_t fd_memlock_bytes(int fd)

@@ -79,8 +79,12 @@ int loader_idle_fd(const struct loader *loader);
 /* The kernel's own numbers of the sampling program @prog_fd. */
 struct program_stats {
 	uint64_t runs, run_ns, verified_insns;
+	uint64_t misses; /* not run because it ran; since 5.12 */
 };
 void loader_program_stats(int prog_fd, struct program_stats *out);
+
+/* The kernel's numbers of all programs that run while we record, added up. */
+void loader_cost(const struct loader *loader, struct program_stats *out);
 
 /* Bytes of kernel memory that our maps and programs take (fdinfo's memlock). */
 uint64_t loader_kernel_bytes(const struct loader *loader);

@@ -15,11 +15,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "abi.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/hmap.h"
 #include "base/reader.h"
+#include "proc/maps_line.h"
 
 enum { PRELOAD_FILES_MAX = 8192, PRELOAD_MAPS_MAX_BYTES = 64 << 20, PRELOAD_MAP_BYTES = 4096 };
 
@@ -38,38 +40,6 @@ struct preload {
 	struct met *items; /* owned */
 	size_t cnt, cap;
 };
-
-/* One line of maps: "start-end perms offset dev inode path". */
-struct maps_line {
-	uint64_t start, end;
-	bool is_exec_file;
-	const char *file; /* "dev inode", borrowed */
-	size_t file_len;
-};
-
-static bool parse_line(const char *text, size_t len, struct maps_line *out)
-{
-	const char *perms, *inode;
-	struct reader rd;
-	size_t n;
-
-	reader_init(&rd, text, len);
-	out->start = reader_number(&rd, 16);
-	reader_accept(&rd, '-');
-	out->end = reader_number(&rd, 16);
-	reader_accept(&rd, ' ');
-	perms = reader_until(&rd, ' ', &n);
-	if (!perms || n < 3)
-		return false;
-	reader_until(&rd, ' ', &n);
-	out->file = reader_until(&rd, ' ', &n);
-	inode = reader_until(&rd, ' ', &n);
-	if (!inode || rd.err)
-		return false;
-	out->is_exec_file = perms[2] == 'x' && inode[0] != '0';
-	out->file_len = (size_t)(inode + n - out->file);
-	return true;
-}
 
 static bool never_equal_twice(const void *owner, uint32_t index, const void *key)
 {
@@ -107,8 +77,7 @@ pid_t preload_tgid(struct preload *preload, uint64_t start)
 	return tgid;
 }
 
-/* Map the file of @line of process @pid and let the kernel side meet it. */
-static void meet(struct preload *preload, const char *pid, const struct maps_line *line)
+uint32_t preload_meet(struct preload *preload, pid_t tgid, uint64_t start, uint64_t end)
 {
 	uint64_t args[1];
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
@@ -116,23 +85,23 @@ static void meet(struct preload *preload, const char *pid, const struct maps_lin
 	char path[96];
 	void *map;
 
-	snprintf(path, sizeof(path), "/proc/%.10s/map_files/%lx-%lx", pid, line->start, line->end);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)tgid, start, end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	map = fd < 0 ? MAP_FAILED : mmap(NULL, PRELOAD_MAP_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED || !keep(preload, map, (pid_t)strtol(pid, NULL, 10)))
-		return;
+	if (map == MAP_FAILED || !keep(preload, map, tgid))
+		return BP_EXE_NONE;
 	args[0] = (uint64_t)(uintptr_t)map;
-	bpf_prog_test_run_opts(preload->prog_fd, &opts);
+	return bpf_prog_test_run_opts(preload->prog_fd, &opts) ? BP_EXE_NONE : opts.retval;
 }
 
-static void scan_process(struct preload *preload, const char *pid, struct buf *text)
+static void scan_process(struct preload *preload, pid_t tgid, struct buf *text)
 {
 	struct reader rd;
 	const char *line;
 	char path[64];
 	size_t len;
 
-	snprintf(path, sizeof(path), "/proc/%.10s/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)tgid);
 	buf_reset(text);
 	if (fs_read_file(path, text))
 		return;
@@ -141,14 +110,14 @@ static void scan_process(struct preload *preload, const char *pid, struct buf *t
 		struct maps_line parsed;
 		uint64_t hash;
 
-		if (!parse_line(line, len, &parsed) || !parsed.is_exec_file)
+		if (!maps_line_parse(line, len, &parsed) || !parsed.is_exec || !parsed.is_file)
 			continue;
 		hash = hash_bytes(parsed.file, parsed.file_len);
 		if (preload->cnt == PRELOAD_FILES_MAX ||
 		    hmap_find(&preload->seen, hash, never_equal_twice, NULL, NULL) != HMAP_NONE)
 			continue;
 		if (!hmap_insert(&preload->seen, hash, 0))
-			meet(preload, pid, &parsed);
+			preload_meet(preload, tgid, parsed.start, parsed.end);
 	}
 }
 
@@ -162,7 +131,7 @@ static void *preload_main(void *arg)
 	buf_init(&text, PRELOAD_MAPS_MAX_BYTES);
 	while (proc && !preload->stop && (entry = readdir(proc)))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')
-			scan_process(preload, entry->d_name, &text);
+			scan_process(preload, (pid_t)strtol(entry->d_name, NULL, 10), &text);
 	if (proc)
 		closedir(proc);
 	buf_deinit(&text);

@@ -16,6 +16,12 @@ struct preload;
 /* Scan in a thread of its own; program bp_meet is @prog_fd. *owned*; NULL + errno. */
 struct preload *preload_start(int prog_fd);
 
+/*
+ * Map the file that process @tgid has mapped at [@start, @end), and let the kernel side meet it:
+ * its executable id (abi.h), BP_EXE_NONE when that fails. From any thread.
+ */
+uint32_t preload_meet(struct preload *preload, pid_t tgid, uint64_t start, uint64_t end);
+
 /* The process in which the file was found that we have mapped at @start; 0: it is no such mapping.
  */
 pid_t preload_tgid(struct preload *preload, uint64_t start);

@@ -205,6 +205,20 @@ int snapshots_add(struct snapshots *snapshots, const void *data, size_t len, sna
 	return 0;
 }
 
+int snapshots_walk_or_add(struct snapshots *snapshots, const struct bp_snapshot *snap, size_t len,
+			  snapshot_done_fn *done, void *arg)
+{
+	struct snapshot_item item = {.snap = (struct bp_snapshot *)snap, .bytes = len};
+	struct bp_record rec;
+
+	if (!is_sound(snap, len))
+		return -EINVAL;
+	if (!item_walk(snapshots, &item, false, &rec))
+		return snapshots_add(snapshots, snap, len, done, arg);
+	done(arg, &rec, false);
+	return 0;
+}
+
 void snapshots_resolve(struct snapshots *snapshots, bool force, snapshot_done_fn *done, void *arg)
 {
 	size_t kept = 0;

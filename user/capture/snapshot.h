@@ -42,6 +42,13 @@ typedef void snapshot_done_fn(void *arg, const struct bp_record *rec, bool is_cl
 int snapshots_add(struct snapshots *snapshots, const void *data, size_t len, snapshot_done_fn *done,
 		  void *arg);
 
+/*
+ * The same for one that was taken in userspace and whose epoch is not closed: walked at once where
+ * all rows are there.
+ */
+int snapshots_walk_or_add(struct snapshots *snapshots, const struct bp_snapshot *snap, size_t len,
+			  snapshot_done_fn *done, void *arg);
+
 /* Walk those whose rows may have come and hand the finished ones to @done; with @force all whose
  * epoch is closed, whatever is missing. */
 void snapshots_resolve(struct snapshots *snapshots, bool force, snapshot_done_fn *done, void *arg);

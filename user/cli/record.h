@@ -40,6 +40,13 @@ struct record_opts {
 	struct opts_list events;
 	uint64_t freq_hz, period;
 
+	bool off_cpu, wall, wakers, kernel_threads;
+	const char *min_block, *max_block;
+	uint64_t min_block_ns, max_block_ns; /* of those */
+	struct opts_choices states;
+	const char *max_cpu;
+	uint32_t max_cpu_permille; /* of that */
+
 	bool user_only, kernel_only, include_idle;
 	bool stacks; /* -g: accepted */
 	const char *call_graph;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 #include "abi.h"
@@ -17,6 +18,18 @@
 static const struct opt_choice by_choices[] = {
 	{"comm", BY_COMM}, {"process", BY_PROCESS}, {"pid", BY_PID}, {"tid", BY_TID},
 	{"cpu", BY_CPU},   {"cgroup", BY_CGROUP},   {"uid", BY_UID}, {NULL},
+};
+
+static const struct opt_choice state_choices[] = {
+	{"interruptible", WAIT_INTERRUPTIBLE},
+	{"uninterruptible", WAIT_UNINTERRUPTIBLE},
+	{"stopped", WAIT_STOPPED},
+	{"runnable", WAIT_RUNNABLE},
+	{"S", WAIT_INTERRUPTIBLE},
+	{"D", WAIT_UNINTERRUPTIBLE},
+	{"T", WAIT_STOPPED},
+	{"R", WAIT_RUNNABLE},
+	{NULL},
 };
 
 static const struct opt record_options[] = {
@@ -56,6 +69,23 @@ static const struct opt record_options[] = {
 	 .help = "samples per second and CPU (default: 99)"},
 	{OPT_COUNT, 'c', "count", "N", AT(period, uint64_t), .min = 1,
 	 .help = "instead of -F: one sample every N events"},
+
+	{OPT_GROUP, .help = "Time off the CPU"},
+	{OPT_FLAG, 0, "off-cpu", AT(off_cpu, bool), .flags = OPT_NEGATABLE,
+	 .help = "instead of an event: where threads wait, and for how long"},
+	{OPT_FLAG, 0, "wall", AT(wall, bool), .flags = OPT_NEGATABLE,
+	 .help = "all of the threads' time: on the CPU, runnable and blocked, in one profile"},
+	{OPT_FLAG, 0, "wakers", AT(wakers, bool), .flags = OPT_NEGATABLE,
+	 .help = "with --off-cpu or --wall: with the stack of who ended the wait, after '--'"},
+	{OPT_STRING, 'm', "min-block", "US", AT(min_block, const char *),
+	 .help = "only waits of this many microseconds (or 5ms, 1s) and more"},
+	{OPT_STRING, 'M', "max-block", "US", AT(max_block, const char *),
+	 .help = "only waits up to this long"},
+	{OPT_CHOICES, 0, "state", "LIST", AT(states, struct opts_choices), .choices = state_choices,
+	 .help = "only waits that began as interruptible (S), uninterruptible (D), stopped (T), "
+		 "runnable (R)"},
+	{OPT_FLAG, 0, "kernel-threads", AT(kernel_threads, bool), .flags = OPT_NEGATABLE,
+	 .help = "kernel threads' waits too"},
 
 	{OPT_GROUP, .help = "Stacks"},
 	{OPT_FLAG, 'U', "user-stacks", AT(user_only, bool), .help = "only user stacks"},
@@ -102,6 +132,10 @@ static const struct opt record_options[] = {
 	{OPT_GROUP, .help = "Limits"},
 	{OPT_BYTES, 0, "max-memory", "BYTES", AT(max_memory_bytes, uint64_t), .min = 1 << 20,
 	 .help = "bound of the memory taken in the kernel: 64M"},
+	{OPT_STRING, 0, "max-cpu", "PCT", AT(max_cpu, const char *),
+	 .help = "bound of each CPU's time for stacks of waits (default: 1); beyond it chance "
+		 "picks "
+		 "waits by their length; 100: every wait"},
 	{OPT_STRING, 0, "btf", "FILE", AT(btf, const char *), .flags = OPT_IS_FILE,
 	 .help = "kernel types for a kernel without /sys/kernel/btf/vmlinux"},
 	{OPT_END},
@@ -112,6 +146,9 @@ static const struct opts_example record_examples[] = {
 	{"sudo bpfprof -p 1234 -o app.pb.gz -o app.svg 10",
 	 "ten seconds of one process, as pprof and as flame graph"},
 	{"sudo bpfprof -- make -j8", "a command and all that it starts"},
+	{"sudo bpfprof --off-cpu -p 1234 -o waits.svg 10", "where one process waits, and for what"},
+	{"sudo bpfprof --wall --by tid -o all.pb.gz 10",
+	 "all time of all threads: on the CPU, runnable, blocked"},
 	{"sudo bpfprof -f 5 | head", "folded stacks, in flamegraph.pl's format"},
 	{"sudo bpfprof -i 1m -o 'day-%t.pb.gz'", "a profile every minute until Ctrl-C"},
 	{NULL},
@@ -190,6 +227,85 @@ static int check_event(const struct record_opts *opts, struct buf *why)
 	return 0;
 }
 
+/* Microseconds, as bcc's tools have them, or with a unit. */
+static int parse_block(const char *text, uint64_t *out)
+{
+	size_t len = strlen(text);
+
+	if (len && text[len - 1] >= '0' && text[len - 1] <= '9') {
+		if (parse_u64(text, out) || *out > UINT64_MAX / NSEC_PER_USEC)
+			return -EINVAL;
+		*out *= NSEC_PER_USEC;
+		return 0;
+	}
+	return parse_duration_ns(text, out);
+}
+
+static int check_bounds(struct record_opts *opts, struct buf *why)
+{
+	if (opts->min_block && parse_block(opts->min_block, &opts->min_block_ns))
+		buf_printf(why, "option '-m': '%s' is no time: 500 (microseconds), 5ms, 1s",
+			   opts->min_block);
+	else if (opts->max_block &&
+		 (parse_block(opts->max_block, &opts->max_block_ns) || !opts->max_block_ns))
+		buf_printf(why, "option '-M': '%s' is no time: 500 (microseconds), 5ms, 1s",
+			   opts->max_block);
+	else if (opts->max_block && opts->max_block_ns < opts->min_block_ns)
+		buf_printf(why, "options '-m' and '-M': no wait is between %s and %s",
+			   opts->min_block, opts->max_block);
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* A percentage, in tenths of it. */
+static int check_max_cpu(struct record_opts *opts, struct buf *why)
+{
+	char *end = NULL;
+	double percent = 1;
+
+	if (opts->max_cpu) {
+		percent = strtod(opts->max_cpu, &end);
+		if (*end == '%')
+			end++;
+	}
+	if (opts->max_cpu &&
+	    (end == opts->max_cpu || *end || !(percent >= 0.1 && percent <= 100))) {
+		buf_printf(why, "option '--max-cpu': '%s' is no percentage from 0.1 to 100",
+			   opts->max_cpu);
+		return -EINVAL;
+	}
+	opts->max_cpu_permille = (uint32_t)(percent * 10 + 0.5);
+	return 0;
+}
+
+static int check_waits(struct record_opts *opts, struct buf *why)
+{
+	bool is_wanted = opts->off_cpu || opts->wall;
+	const char *alone = opts->wakers	   ? "--wakers"
+			    : opts->min_block	   ? "-m"
+			    : opts->max_block	   ? "-M"
+			    : opts->states.bits	   ? "--state"
+			    : opts->kernel_threads ? "--kernel-threads"
+			    : opts->max_cpu	   ? "--max-cpu"
+						   : NULL;
+
+	if (opts->off_cpu && opts->wall)
+		buf_add_str(why, "options '--off-cpu' and '--wall' exclude each other: --wall has "
+				 "both kinds of time");
+	else if (alone && !is_wanted)
+		buf_printf(why, "option '%s': only with --off-cpu or --wall", alone);
+	else if (opts->off_cpu && (opts->events.cnt || opts->freq_hz || opts->period))
+		buf_add_str(why,
+			    "option '--off-cpu': no event is sampled with it; --wall does both");
+	else if (is_wanted && opts->cpus.cnt)
+		buf_add_str(why, "option '-C': threads wait on no CPU in particular; not with "
+				 "--off-cpu or --wall");
+	else
+		return check_bounds(opts, why) ? -EINVAL : check_max_cpu(opts, why);
+	return -EINVAL;
+}
+
 static int check_rate(const struct record_opts *opts, struct buf *why)
 {
 	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
@@ -256,6 +372,7 @@ static int record_opts_check(struct record_opts *opts, struct buf *why)
 	int err = check_times(opts, why);
 
 	err = err ? err : check_event(opts, why);
+	err = err ? err : check_waits(opts, why);
 	err = err ? err : check_rate(opts, why);
 	err = err ? err : check_stacks(opts, why);
 	return err ? err : check_files(opts, why);
@@ -296,7 +413,9 @@ void record_opts_deinit(struct record_opts *opts)
 struct capture_opts record_capture_opts(const struct record_opts *opts)
 {
 	return (struct capture_opts){
-		.event = opts->events.cnt ? opts->events.items[0] : NULL,
+		.event = opts->events.cnt ? opts->events.items[0]
+			 : opts->wall	  ? "cpu-clock"
+					  : NULL,
 		.freq_hz = opts->freq_hz ? opts->freq_hz : RECORD_FREQ_DEFAULT_HZ,
 		.period = opts->period,
 		.cpus = opts->cpus.cnt ? &opts->cpus : NULL,
@@ -315,5 +434,16 @@ struct capture_opts record_capture_opts(const struct record_opts *opts)
 		.max_kernel_bytes = opts->max_memory_bytes,
 		.btf_path = opts->btf,
 		.follow_command = opts->args.command && !opts->all_cpus,
+		.waits =
+			{
+				.is_wanted = opts->off_cpu || opts->wall,
+				.is_alone = opts->off_cpu,
+				.wakers = opts->wakers,
+				.kernel_threads = opts->kernel_threads,
+				.min_ns = opts->min_block_ns,
+				.max_ns = opts->max_block_ns,
+				.states = opts->states.bits,
+				.max_cpu_permille = opts->max_cpu_permille,
+			},
 	};
 }

@@ -67,6 +67,20 @@ void record_explain_empty(const struct ledger *ledger, struct buf *out)
 			   (unsigned long long)event->sum.ticks, event->name);
 }
 
+/* Causes and lengths of waits. */
+static void print_waits(const struct recording *rec, const struct profile *prof)
+{
+	const struct off_cpu *off = capture_off_cpu(rec->capture);
+	_cleanup_(buf_deinit) struct buf out;
+
+	buf_init(&out, BUF_NO_MAX);
+	if (!off)
+		return;
+	off_cpu_format(prof, off, &out);
+	if (!out.err)
+		fs_write_all(STDERR_FILENO, out.data, out.len);
+}
+
 void record_summary(const struct recording *rec, const struct profile *prof,
 		    const struct ledger *ledger)
 {
@@ -75,6 +89,7 @@ void record_summary(const struct recording *rec, const struct profile *prof,
 	buf_init(&line, BUF_NO_MAX);
 	if (log_get_level() < LOG_NORMAL)
 		return;
+	print_waits(rec, prof);
 	print_functions(prof);
 	log_info("%llu samples of %s in %.2f s%s", (unsigned long long)recorded_samples(ledger),
 		 buf_cstr(&rec->rate), ledger->duration_s,

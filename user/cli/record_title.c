@@ -106,7 +106,11 @@ void record_title(const struct record_opts *opts, const char *event, struct buf 
 {
 	size_t start;
 
-	buf_printf(out, "%s flame graph: ", is_cpu_time(event) ? "CPU" : event);
+	buf_printf(out, "%s flame graph: ",
+		   opts->off_cpu	? "Off-CPU time"
+		   : opts->wall		? "Wall time"
+		   : is_cpu_time(event) ? "CPU"
+					: event);
 	start = out->len;
 	if (!opts->all_cpus)
 		add_command(opts->args.command, start, out);
@@ -128,7 +132,9 @@ void record_title(const struct record_opts *opts, const char *event, struct buf 
 
 void record_rate(const struct record_opts *opts, const char *event, struct buf *out)
 {
-	if (opts->period)
+	if (opts->off_cpu)
+		buf_add_str(out, "waits");
+	else if (opts->period)
 		buf_printf(out, "%s, one sample every %llu", event,
 			   (unsigned long long)opts->period);
 	else

@@ -141,6 +141,19 @@ static void note_memory(struct recording *rec)
 		rec->rss_peak_bytes = rss_bytes;
 }
 
+/* Waits get their causes, which are in names. */
+static int finish_waits(struct recording *rec, const struct window *window)
+{
+	struct off_cpu *off = capture_off_cpu(rec->capture);
+	int err;
+
+	if (!off)
+		return 0;
+	err = off_cpu_finish(window->prof, off);
+	off_cpu_add_comment(window->prof, off);
+	return err;
+}
+
 static int finish_files(struct recording *rec, const struct window *window, uint64_t end_ns)
 {
 	uint32_t value = pick_value(rec, window->prof);
@@ -155,6 +168,8 @@ static int finish_files(struct recording *rec, const struct window *window, uint
 		record_symbols_wait(rec);
 	if (!err)
 		err = symbolize(rec, window, end_ns);
+	if (!err)
+		err = finish_waits(rec, window);
 	if (!err)
 		err = profile_set_ledger(window->prof, window->ledger);
 	if (err)

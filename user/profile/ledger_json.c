@@ -112,6 +112,10 @@ static void write_event(struct json *js, const struct ledger_event *event)
 	json_kv_str(js, "unit", event->unit);
 	json_kv_u64(js, "period", event->period);
 	json_kv_u64(js, "kernel_runs", event->sum.kernel_runs);
+	if (event->thinned || event->asleep) {
+		json_kv_u64(js, "thinned", event->thinned);
+		json_kv_u64(js, "asleep", event->asleep);
+	}
 	write_row(js, &event->sum);
 	json_key(js, "per_cpu");
 	json_array_begin(js);
@@ -294,6 +298,10 @@ static int read_event(const cJSON *object, struct ledger_event *event)
 		err = read_count(child(object, "period"), &event->period);
 	if (!err)
 		err = read_count(child(object, "kernel_runs"), &event->sum.kernel_runs);
+	if (!err)
+		err = read_count(child(object, "thinned"), &event->thinned);
+	if (!err)
+		err = read_count(child(object, "asleep"), &event->asleep);
 	if (!err)
 		err = read_row(object, &event->sum);
 	return err ? err : read_per_cpu(child(object, "per_cpu"), event);

@@ -17,6 +17,11 @@ bool profile_reserve(struct profile *prof, void *items, size_t *cap, size_t cnt,
  */
 bool profile_note(struct profile *prof, struct hmap *map, uint64_t hash, size_t index);
 
+/* Take the samples away, with their values (value_type_cnt each): both arrays are the caller's. The
+ * profile has none then. */
+void profile_take_samples(struct profile *prof, struct profile_sample **samples, int64_t **values,
+			  size_t *cnt);
+
 /* Does the comment with this string id hold a ledger? */
 bool profile_is_ledger_comment(const struct profile *prof, uint32_t comment);
 

@@ -223,6 +223,18 @@ int64_t profile_total(const struct profile *prof, uint32_t value)
 	return total;
 }
 
+void profile_take_samples(struct profile *prof, struct profile_sample **samples, int64_t **values,
+			  size_t *cnt)
+{
+	*samples = prof->samples;
+	*values = prof->values;
+	*cnt = prof->sample_cnt;
+	prof->samples = NULL;
+	prof->values = NULL;
+	prof->sample_cnt = prof->sample_cap = prof->value_cnt = prof->value_cap = 0;
+	hmap_clear(&prof->sample_index);
+}
+
 void profile_add_comment(struct profile *prof, const char *text)
 {
 	uint32_t id = profile_string(prof, text);

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Waits: why and how long threads do not run.
+ *
+ *	bp_switch	stamps the thread that leaves and the one that comes, and decides whether
+ *the wait of the latter is recorded: it knows how long it was
+ *	bp_resumed	right after the switch, in the context of the thread that came back: its
+ *			stacks are still those it waited with, and its memory can be read
+ *	bp_wakeup	stamps the end of being blocked
+ *	bp_waking	--wakers: the stack of who ended it
+ *	bp_born, bp_renamed	threads that come, and whose time is another name's from now on
+ *
+ * So nothing is walked before the filters, the bounds and the budget have had their say. The moment
+ * after the switch is a tracepoint since "sched: Add sched tracepoints for RV task model" (6.16);
+ * before that, an interrupt that bp_switch raises, which comes when the switch enables interrupts.
+ */
+#ifndef BPFPROF_ENTRY_SCHED_BPF_H
+#define BPFPROF_ENTRY_SCHED_BPF_H
+
+/* What bp_switch hands to bp_resumed on the same CPU. */
+struct bp_resume {
+	__u32 tid; /* 0: nothing */
+	__u32 shard_nr;
+	__u32 part;
+	__u32 threshold_ns;
+	struct bp_wait wait;
+	__u64 waker;
+	__u64 is_stranger; /* its thread is seen for the first time */
+};
+
+/* By CPU number; at load: possible CPUs. Written on the CPU alone. */
+struct bp_sched_cpu {
+	struct bp_resume resume;
+	struct bp_weight weight;
+	__u64 pad[5]; /* to the end of a cache line */
+};
+BP_ARRAY(sched_cpus, struct bp_sched_cpu, 0);
+
+/*
+ * A perf event per CPU whose buffer nobody reads: output to it raises an interrupt (irq_work). At
+ * load: possible CPUs; filled where resumes_by_irq.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, 4);
+	__uint(value_size, 4);
+} bells SEC(".maps");
+
+static __always_inline __u32 log2_of(__u64 ns)
+{
+	__u32 log2 = 0;
+
+	if (ns >> 32) {
+		ns >>= 32;
+		log2 = 32;
+	}
+#pragma unroll
+	for (__u32 shift = 16; shift; shift >>= 1) {
+		if (ns >> shift) {
+			ns >>= shift;
+			log2 += shift;
+		}
+	}
+	return log2 < BP_LOG2_CNT ? log2 : BP_LOG2_CNT - 1;
+}
+
+/* Is a wait that began as @part one of those asked for? */
+static __always_inline bool wait_is_wanted(const struct bp_wait *wait, __u32 part)
+{
+	__u64 ns = wait->blocked_ns + wait->runnable_ns;
+
+	if (ns < cfg.min_block_ns || ns > cfg.max_block_ns)
+		return false;
+	return cfg.parts >> part & 1;
+}
+
+/* Does chance keep the wait? */
+static __always_inline bool wait_is_kept(struct bp_thread *t, struct bp_weight *weight, __u64 ns,
+					 __u32 *threshold)
+{
+	if (cfg.wakers && t->is_decided) {
+		bool is_kept = t->is_decided == THREAD_KEPT;
+
+		t->is_decided = THREAD_UNDECIDED;
+		*threshold = t->threshold_ns;
+		return is_kept;
+	}
+	*threshold = weight->threshold_ns;
+	return weight_keeps(weight, ns);
+}
+
+/* The record of a wait under @threshold. */
+static __always_inline void wait_fill(struct bp_record *rec, struct bp_weight *weight,
+				      const struct bp_wait *wait, __u32 part, __u32 threshold)
+{
+	__u64 ns = wait->blocked_ns + wait->runnable_ns;
+
+	rec->key = bp_event_key(BP_EVENT_SWITCH, part, log2_of(wait->blocked_ns));
+	rec->value = wait->blocked_ns;
+	rec->value2 = wait->runnable_ns;
+	rec->weight = weight_of(weight, ns, threshold);
+	if (ns < threshold && ns) {
+		rec->value = wait->blocked_ns * threshold / ns;
+		rec->value2 = threshold - rec->value;
+	}
+}
+
+/* Record under no stack what the slot's record says. 0, or the bp_loss + 1. */
+static __always_inline __u32 record_without_stack(__u32 slot, struct bp_scratch *s, __u32 outcome)
+{
+	walk_begin(s);
+	s->walk.hash = 0;
+	s->rec.type = BP_RING_SAMPLE;
+	s->rec.epoch = s->shard & 1;
+	s->rec.kernel_cnt = s->rec.user_cnt = s->rec.user_total = 0;
+	s->rec.outcome = outcome;
+	return record_sample(slot);
+}
+
+/* Where a program of waits writes to. */
+struct bp_sched {
+	struct bp_ctl *control;
+	struct bp_cpu *cpu;
+	struct bp_sched_cpu *own;
+	struct bp_shard *shard;
+	__u32 shard_nr;
+};
+
+/* False when this CPU or epoch has no place. */
+static __always_inline bool sched_begin(struct bp_sched *sched)
+{
+	__u32 cpu_nr = bpf_get_smp_processor_id(), zero = 0;
+
+	sched->control = bpf_map_lookup_elem(&ctl, &zero);
+	sched->cpu = bpf_map_lookup_elem(&cpus, &cpu_nr);
+	sched->own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
+	if (!sched->cpu || !sched->control || !sched->own)
+		return false;
+	sched->shard_nr = shard_of(sched->cpu, sched->control);
+	sched->shard = bpf_map_lookup_elem(&shards, &sched->shard_nr);
+	return sched->shard != NULL;
+}
+
+/* The recording is over: what still happens is not of it. */
+static __always_inline bool sched_is_over(const struct bp_sched *sched)
+{
+	return sched->control->waits_end_ns != 0;
+}
+
+/* Hand out the totals of @task, which is current or does not run. */
+static __always_inline void tell_totals(const struct bp_sched *sched, struct task_struct *task,
+					struct bp_thread *t, __u64 now_ns)
+{
+	struct bp_totals totals;
+	struct bp_scratch *s;
+	int slot;
+
+	if (!sched->cpu->shard || !filter_wants(task))
+		return;
+	slot = scratch_claim(sched->cpu->shard - 1);
+	s = slot < 0 ? NULL : scratch_get(slot);
+	if (!s) {
+		__sync_fetch_and_add(&sched->shard->totals_lost, 1);
+		return;
+	}
+	s->shard = sched->shard_nr;
+	s->is_exclusive = slot % BP_SLOTS_PER_CPU == 0;
+	who_is(&s->rec.who, task, bpf_get_smp_processor_id());
+	totals = thread_tell(t, now_ns);
+	s->rec.value = totals.cpu_ns;
+	s->rec.value2 = totals.blocked_ns;
+	s->rec.weight = totals.runnable_ns;
+	s->rec.key = bp_event_key(BP_EVENT_SWITCH, BP_PART_TOTALS, 0);
+	if (record_without_stack(slot, s, BP_STACK_NOT_ASKED))
+		__sync_fetch_and_add(&sched->shard->totals_lost, 1);
+	scratch_release(s);
+}
+
+/* @next has never run: it has no stack to walk, and does not come by bp_resumed. */
+static __always_inline void record_new(const struct bp_cpu *cpu, struct bp_resume *resume,
+				       struct bp_weight *weight, struct task_struct *next,
+				       struct bp_event_counters *counters)
+{
+	struct bp_scratch *s;
+	__u32 loss;
+	int slot;
+
+	if (!filter_wants(next)) {
+		counters->filtered++;
+		return;
+	}
+	s = sample_claim(cpu, resume->shard_nr, counters, &slot);
+	if (!s)
+		return;
+	who_is(&s->rec.who, next, bpf_get_smp_processor_id());
+	wait_fill(&s->rec, weight, &resume->wait, resume->part, resume->threshold_ns);
+	loss = record_without_stack(slot, s, BP_STACK_NEVER_RAN);
+	if (loss)
+		counters->lost[(loss - 1) & 7]++;
+	else
+		counters->recorded++;
+	scratch_release(s);
+}
+
+/*
+ * A thread that the iterator did not show, because it is not in our pid namespace: it has waited
+ * since the recording began. Its times are made when no lock is held any more.
+ */
+static __always_inline void stranger_returns(struct bp_sched_cpu *own, struct bp_resume *resume,
+					     __u64 start_ns, __u64 now_ns)
+{
+	resume->is_stranger = 1;
+	resume->part = BP_PART_INTERRUPTIBLE;
+	resume->wait.blocked_ns = ns_between(start_ns, now_ns);
+	own->resume = *resume;
+}
+
+/* Its times, from now on. False: there is no memory. */
+static __always_inline bool stranger_is_met(const struct bp_resume *resume, __u64 now_ns)
+{
+	struct bp_thread *t = thread_make_current();
+
+	if (!t)
+		return false;
+	t->blocked_ns = resume->wait.blocked_ns;
+	t->since_ns = now_ns;
+	t->part = BP_PART_RUNNING;
+	return true;
+}
+
+/* @next comes back to the CPU. What is decided here of its wait is counted in @shard. */
+static __always_inline void sched_return(const struct bp_sched *sched, struct task_struct *next,
+					 __u64 now_ns)
+{
+	struct bp_sched_cpu *own = sched->own;
+	struct bp_event_counters *counters = &sched->shard->events[BP_EVENT_SWITCH];
+	struct bp_thread *t;
+	struct bp_resume resume = {.tid = next->pid, .shard_nr = sched->shard_nr};
+	__u32 log2;
+
+	if (!resume.tid || (!cfg.kernel_threads && (next->flags & PF_KTHREAD))) {
+		counters->filtered++;
+		return;
+	}
+	t = thread_get(next);
+	if (!t && !sched->control->waits_start_ns) {
+		counters->filtered++;
+		return;
+	}
+	if (!t) {
+		stranger_returns(own, &resume, sched->control->waits_start_ns, now_ns);
+		return;
+	}
+	resume.part = t->part;
+	resume.wait = thread_wait(t, thread_wait_from(t), now_ns);
+	resume.waker = t->waker;
+	t->waker = 0;
+	thread_return(t, now_ns);
+	log2 = log2_of(resume.wait.runnable_ns);
+	if (log2 < BP_LOG2_CNT)
+		sched->shard->run_delays[log2]++;
+	if (!wait_is_wanted(&resume.wait, resume.part)) {
+		t->is_decided = THREAD_UNDECIDED;
+		counters->filtered++;
+		return;
+	}
+	if (!wait_is_kept(t, &own->weight, resume.wait.blocked_ns + resume.wait.runnable_ns,
+			  &resume.threshold_ns)) {
+		counters->filtered++;
+		sched->shard->thinned++;
+		return;
+	}
+	if (resume.part == BP_PART_NEW) {
+		record_new(sched->cpu, &resume, &own->weight, next, counters);
+		return;
+	}
+	own->resume = resume;
+}
+
+static __always_inline void sched_leave(const struct bp_sched *sched, struct task_struct *prev,
+					bool is_preempted, __u64 now_ns)
+{
+	struct bp_thread *t = thread_get(prev);
+	__u32 part;
+
+	if (!t)
+		return;
+	part = is_preempted ? BP_PART_PREEMPTED : part_of_state(compat_task_state(prev));
+	thread_leave(t, now_ns, part);
+	if (part != BP_PART_DEAD)
+		return;
+	tell_totals(sched, prev, t, now_ns);
+	thread_forget(prev);
+}
+
+/* The moment after the last switch has not come. */
+static __always_inline void sched_check_resume(struct bp_resume *resume,
+					       struct bp_event_counters *counters)
+{
+	if (!resume->tid)
+		return;
+	resume->tid = 0;
+	/* Some threads are out of sight of programs, and not for us to ask for. */
+	if (resume->is_stranger)
+		counters->filtered++;
+	else
+		counters->lost[BP_LOST_NO_RESUME]++;
+}
+
+static __always_inline void sched_switch(__u64 *ctx, const struct bp_sched *sched,
+					 struct task_struct *prev, struct task_struct *next,
+					 __u64 now_ns)
+{
+	struct bp_event_counters *counters = &sched->shard->events[BP_EVENT_SWITCH];
+	struct bp_resume *resume = &sched->own->resume;
+
+	counters->ran++;
+	sched_check_resume(resume, counters);
+	if (sched_is_over(sched)) {
+		counters->filtered++;
+		return;
+	}
+	if (prev->pid)
+		sched_leave(sched, prev, ctx[0], now_ns);
+	sched_return(sched, next, now_ns);
+	if (cfg.resumes_by_irq && resume->tid)
+		bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &resume->tid,
+				      sizeof(resume->tid));
+}
+
+SEC("tp_btf/sched_switch")
+int bp_switch(__u64 *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	__u64 now_ns = bpf_ktime_get_ns();
+	struct bp_sched sched;
+
+	if (sched_begin(&sched))
+		sched_switch(ctx, &sched, prev, next, now_ns);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int bp_wakeup(__u64 *ctx)
+{
+	struct bp_thread *t = thread_get((struct task_struct *)ctx[0]);
+
+	if (t)
+		t->wake_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/* Is the wait of the thread that is back, the current one, to be walked? Counted when not. */
+static __always_inline bool resumed_is_wanted(const struct bp_resume *resume,
+					      const struct bp_cpu *cpu,
+					      struct bp_event_counters *counters, __u64 now_ns)
+{
+	__u64 *why = &counters->filtered;
+
+	if (!cpu->shard)
+		why = &counters->lost[BP_LOST_NO_SHARD];
+	else if (resume->is_stranger && !stranger_is_met(resume, now_ns))
+		why = &counters->lost[BP_LOST_NO_THREAD];
+	else if (filter_wants((void *)bpf_get_current_task()) &&
+		 (!resume->is_stranger || wait_is_wanted(&resume->wait, resume->part)))
+		return true;
+	__sync_fetch_and_add(why, 1);
+	return false;
+}
+
+static __always_inline void resumed_record(void *ctx, const struct bp_resume *resume,
+					   struct bp_weight *weight, const struct bp_cpu *cpu,
+					   struct bp_event_counters *counters)
+{
+	const struct bp_trigger trigger = {0};
+	struct bp_scratch *s;
+	int slot;
+
+	s = sample_claim(cpu, resume->shard_nr, counters, &slot);
+	if (!s)
+		return;
+	wait_fill(&s->rec, weight, &resume->wait, resume->part, resume->threshold_ns);
+	sample_record(ctx, slot, s, &trigger, resume->waker, counters);
+	scratch_release(s);
+}
+
+/* Walk the stacks of the thread that is back. */
+static __always_inline void resumed(void *ctx, struct bp_sched_cpu *own, const struct bp_cpu *cpu)
+{
+	__u64 start_ns = bpf_ktime_get_ns(), end_ns;
+	struct bp_resume resume = own->resume;
+	__u32 shard_nr = resume.shard_nr;
+	struct bp_event_counters *counters;
+	struct bp_shard *shard;
+
+	own->resume.tid = 0;
+	shard = bpf_map_lookup_elem(&shards, &shard_nr);
+	if (!shard)
+		return;
+	counters = &shard->events[BP_EVENT_SWITCH];
+	if (!resumed_is_wanted(&resume, cpu, counters, start_ns))
+		return;
+	resumed_record(ctx, &resume, &own->weight, cpu, counters);
+	if (!cfg.budget)
+		return;
+	end_ns = bpf_ktime_get_ns();
+	weight_spend(&own->weight, end_ns - start_ns, end_ns, cfg.budget);
+}
+
+SEC("raw_tp")
+int bp_resumed(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 cpu_nr = bpf_get_smp_processor_id();
+	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
+	struct bp_cpu *cpu = bpf_map_lookup_elem(&cpus, &cpu_nr);
+
+	if (own && cpu && own->resume.tid && own->resume.tid == (__u32)bpf_get_current_pid_tgid())
+		resumed(ctx, own, cpu);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int bp_born(__u64 *ctx)
+{
+	struct task_struct *child = (void *)ctx[1];
+	struct bp_thread *t = thread_make(child);
+
+	if (!t)
+		return 0;
+	t->since_ns = bpf_ktime_get_ns();
+	t->part = BP_PART_NEW;
+	return 0;
+}
+
+/* By comm, what a thread has done so far was done under its old name. */
+SEC("tp_btf/task_rename")
+int bp_renamed(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct bp_thread *t = thread_get(task);
+	struct bp_sched sched;
+
+	if (t && sched_begin(&sched) && !sched_is_over(&sched))
+		tell_totals(&sched, task, t, bpf_ktime_get_ns());
+	return 0;
+}
+
+#endif

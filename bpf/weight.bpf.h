@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Sampling by duration: walking a stack costs the same for a wait of a microsecond as for one of a
+ * second, so where waits are too many to walk them all, chance decides by their length (threshold
+ * sampling: Duffield, Lund, Thorup, "Learn more, sample less", 2005). With a threshold of q ns
+ *
+ *	a wait of d >= q is always kept, and counts as what it is;
+ *	a shorter one is kept with probability d/q, and counts as q ns, or q/d waits.
+ *
+ * The mean of what it counts as is d (and 1 wait) in either case, whatever q is and whenever it
+ * changes, as long as it does not change for a wait that is being decided on: sums are unbiased.
+ * The variance of a wait's contribution is d (q - d), nought from q on.
+ *
+ * The threshold follows what the walks have cost of late, so that they take a given share of a
+ *CPU's time.
+ */
+#ifndef BPFPROF_WEIGHT_BPF_H
+#define BPFPROF_WEIGHT_BPF_H
+
+enum {
+	WEIGHT_PERIOD_NS = 10000000, /* the threshold is looked at so often */
+	WEIGHT_FIRST_NS = 1000, /* the smallest threshold but 0 */
+	WEIGHT_MAX_NS = 1 << 30,
+	WEIGHT_WALK_NS = 300, /* of a kept wait, what is not measured: entry, exit, the measuring */
+	WEIGHT_STEP = 8, /* by how much a threshold grows at most in a period */
+};
+
+struct bp_weight {
+	__u64 since_ns; /* when the period began */
+	__u64 spent_ns; /* in it, on walks */
+	__u32 threshold_ns; /* at most WEIGHT_MAX_NS; 0: all waits are kept */
+	__u32 random; /* state of the generator; 0: not seeded */
+};
+
+/* Marsaglia's xorshift: 13, 17, 5. */
+static __always_inline __u32 weight_random(struct bp_weight *weight)
+{
+	__u32 x = weight->random;
+
+	if (!x)
+		x = bpf_get_prandom_u32() | 1;
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	weight->random = x;
+	return x;
+}
+
+/* Is a wait of @ns kept? */
+static __always_inline bool weight_keeps(struct bp_weight *weight, __u64 ns)
+{
+	__u32 threshold = weight->threshold_ns;
+
+	if (ns >= threshold)
+		return true;
+	return ((__u64)weight_random(weight) * threshold >> 32) < ns;
+}
+
+/* How many waits a kept one of @ns stands for under @threshold: threshold / ns, rounded by chance.
+ */
+static __always_inline __u64 weight_of(struct bp_weight *weight, __u64 ns, __u32 threshold)
+{
+	__u64 waits, rest;
+
+	if (ns >= threshold || !ns)
+		return 1;
+	waits = threshold / ns;
+	rest = threshold - waits * ns;
+	return waits + (((__u64)weight_random(weight) * ns >> 32) < rest);
+}
+
+/* The threshold after a period of @elapsed_ns in which walks took @spent_ns of the @budget/1024
+ * that they may. */
+static __always_inline __u32 weight_adapt(__u32 threshold, __u64 spent_ns, __u64 elapsed_ns,
+					  __u32 budget)
+{
+	__u64 may_ns = elapsed_ns * budget >> 10, next = threshold;
+
+	if (!may_ns)
+		may_ns = 1;
+	if (spent_ns > may_ns) {
+		if (next < WEIGHT_FIRST_NS)
+			next = WEIGHT_FIRST_NS;
+		else if (spent_ns > may_ns * WEIGHT_STEP)
+			next *= WEIGHT_STEP;
+		else
+			next = next * spent_ns / may_ns + 1;
+	} else if (spent_ns < may_ns - may_ns / 8) {
+		next -= next / 8;
+		if (next < WEIGHT_FIRST_NS)
+			next = 0;
+	}
+	return next < WEIGHT_MAX_NS ? next : WEIGHT_MAX_NS;
+}
+
+/* A walk that ended at @now_ns has taken @ns. */
+static __always_inline void weight_spend(struct bp_weight *weight, __u64 ns, __u64 now_ns,
+					 __u32 budget)
+{
+	__u64 elapsed = now_ns - weight->since_ns;
+
+	weight->spent_ns += ns + WEIGHT_WALK_NS;
+	/* A burst is answered before the period is over. */
+	if (elapsed < WEIGHT_PERIOD_NS &&
+	    weight->spent_ns < 2 * ((__u64)WEIGHT_PERIOD_NS * budget >> 10))
+		return;
+	weight->threshold_ns =
+		weight_adapt(weight->threshold_ns, weight->spent_ns, elapsed, budget);
+	weight->spent_ns = 0;
+	weight->since_ns = now_ns;
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The books of a window, and what the recording costs. */
+#include <stdio.h>
+#include <sys/utsname.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/capture_priv.h"
+#include "capture/frames.h"
+
+static void fill_stacks(const struct drain *drain, struct ledger_stacks *stacks)
+{
+	for (uint32_t i = 0; i < BP_STACK_OUTCOME_CNT; i++) {
+		if (i == BP_STACK_COMPLETE)
+			stacks->complete = drain->outcomes[i];
+		else if (i == BP_STACK_NO_USER_STACK)
+			stacks->no_user_stack = drain->outcomes[i];
+		else if (drain->outcomes[i])
+			ledger_reason_add(&stacks->truncated, stack_outcome_name(i),
+					  drain->outcomes[i]);
+	}
+	stacks->distinct = drain->prof->stack_cnt;
+	stacks->deepest = drain->deepest;
+	stacks->snapshots = drain->snapshot_cnt;
+}
+
+static int fill_event(struct capture *cap, struct ledger *ledger)
+{
+	const struct event_spec *spec = &cap->events.spec;
+	struct ledger_event *event = &ledger->events[ledger->event_cnt++];
+	struct program_stats stats = {0};
+	int err;
+
+	snprintf(event->name, sizeof(event->name), "%s", spec->name);
+	snprintf(event->unit, sizeof(event->unit), "samples");
+	event->period = spec->period;
+	if (cap->is_stopped && cap->loader.stats_fd >= 0)
+		loader_program_stats(loader_oncpu_fd(&cap->loader), &stats);
+	err = books_close_window(&cap->books, &cap->events, stats.runs, event);
+	ledger_sum(ledger);
+	/* What the programs say they recorded against what arrived: the sum row shows the latter.
+	 */
+	event->sum.recorded = cap->drain.recorded[BP_EVENT_SAMPLE];
+	return err;
+}
+
+static int fill_waits(struct capture *cap, struct ledger *ledger)
+{
+	struct ledger_event *event = &ledger->events[ledger->event_cnt++];
+	uint64_t runs, misses;
+	int err;
+
+	snprintf(event->name, sizeof(event->name), "%s", WAITS_EVENT);
+	snprintf(event->unit, sizeof(event->unit), "waits");
+	waits_runs(&cap->waits, &runs, &misses);
+	if (!cap->is_stopped || cap->loader.stats_fd < 0)
+		runs = 0;
+	err = books_close_waits(&cap->wait_books, runs, misses, event);
+	ledger_sum(ledger);
+	if (cap->drain.totals_lost)
+		log_warn("the times of %llu threads found no room: sums are too small by them",
+			 (unsigned long long)cap->drain.totals_lost);
+	cap->drain.totals_lost = 0;
+	event->thinned = cap->drain.off_cpu->thinned;
+	event->asleep = cap->drain.asleep_cnt;
+	event->sum.recorded = cap->drain.recorded[BP_EVENT_SWITCH] - event->asleep;
+	return err;
+}
+
+int capture_fill_ledger(struct capture *cap, struct ledger *ledger)
+{
+	struct utsname uts;
+	int err = 0;
+
+	if (!uname(&uts)) {
+		snprintf(ledger->kernel, sizeof(ledger->kernel), "%.63s", uts.release);
+		snprintf(ledger->arch, sizeof(ledger->arch), "%.15s", uts.machine);
+	}
+	if (!cap->wait_opts.is_alone)
+		err = fill_event(cap, ledger);
+	if (!err && cap->wait_opts.is_wanted)
+		err = fill_waits(cap, ledger);
+	fill_stacks(&cap->drain, &ledger->stacks);
+	capture_cost(cap, &ledger->cost);
+	return err;
+}
+
+void capture_cost(struct capture *cap, struct ledger_cost *cost)
+{
+	struct program_stats stats;
+
+	loader_cost(&cap->loader, &stats);
+	cost->bpf_run_ns = stats.run_ns;
+	cost->bpf_runs = stats.runs;
+	cost->capture_cpu_ns = clock_process_cpu_ns() - cap->names_cpu_ns - cap->kernel.cpu_ns;
+	cost->rss_anon_peak_bytes = cap->rss_anon_peak_bytes;
+	cost->kernel_bytes = loader_kernel_bytes(&cap->loader);
+	cost->verifier_insns = loader_verified_insns(&cap->loader);
+	cost->start_ns = cap->start_ns;
+}

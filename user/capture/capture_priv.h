@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the recording share among themselves, and nobody else may use. */
+#ifndef BPFPROF_CAPTURE_CAPTURE_PRIV_H
+#define BPFPROF_CAPTURE_CAPTURE_PRIV_H
+
+#include "capture/books.h"
+#include "capture/capture.h"
+#include "capture/drain.h"
+#include "capture/kernel_watch.h"
+#include "capture/loader.h"
+#include "capture/perf_events.h"
+#include "capture/rows_feed.h"
+#include "capture/targets.h"
+#include "capture/waits.h"
+
+struct capture {
+	struct loader loader;
+	struct perf_events events;
+	struct drain drain;
+	struct rows_feed rows;
+	struct books books;
+	struct targets targets;
+	struct debuginfod *debuginfod; /* borrowed; may be NULL */
+	struct kernel_watch kernel;
+	struct capture_wait_opts wait_opts;
+	struct waits waits;
+	struct books wait_books;
+	struct off_cpu *handed_off_cpu; /* owned: of the window handed out last */
+	int hotplug_fd;
+	uint64_t drain_period_ns;
+	uint64_t last_drain_ns, next_drain_ns;
+	uint64_t start_ns; /* from process start to enabled */
+	uint64_t window_start_ns; /* CLOCK_MONOTONIC */
+	uint64_t window_time_ns; /* CLOCK_REALTIME */
+	uint64_t cpu_used_before_ns;
+	uint64_t rss_anon_peak_bytes;
+	uint64_t names_cpu_ns; /* of our CPU time, not the capture's */
+	uint64_t samples; /* recorded in all windows */
+	struct module **handed_modules; /* owned: per mapping of the window handed out last */
+	size_t handed_cnt;
+	bool is_stopped;
+};
+
+/* The books of the window that was drained last, into @ledger. 0 or -ENOMEM. */
+int capture_fill_ledger(struct capture *cap, struct ledger *ledger);
+
+#endif

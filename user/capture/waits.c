@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attaching the scheduler's programs, and reading the task iterator. */
+#include "capture/waits.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "bpfprof.skel.h"
+#include "capture/loader.h"
+
+/* The moment after a switch, as a tracepoint of its own. */
+static const char resume_tracepoint[] = "sched_exit_tp";
+
+/* The interrupt that stands in for it. */
+#ifdef __x86_64__
+static const char irq_tracepoint[] = "irq_work_entry";
+#else
+static const char irq_tracepoint[] = "ipi_entry";
+#endif
+
+/* A perf event whose output raises an interrupt. */
+struct bell {
+	int fd;
+	void *mem;
+};
+
+/* Does this kernel have the raw tracepoint @name? */
+static bool has_tracepoint(const char *name)
+{
+	const struct bpf_insn insns[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	_cleanup_close_ int prog_fd =
+		bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", insns, 2, NULL);
+	_cleanup_close_ int fd = prog_fd < 0 ? -1 : bpf_raw_tracepoint_open(name, prog_fd);
+
+	return fd >= 0;
+}
+
+static uint32_t parts_of(uint32_t states)
+{
+	uint32_t parts = 0;
+
+	if (!states)
+		return (1U << BP_PART_WAITS) - 1;
+	if (states & WAIT_INTERRUPTIBLE)
+		parts |= 1U << BP_PART_INTERRUPTIBLE | 1U << BP_PART_PARKED;
+	if (states & WAIT_UNINTERRUPTIBLE)
+		parts |= 1U << BP_PART_UNINTERRUPTIBLE;
+	if (states & WAIT_STOPPED)
+		parts |= 1U << BP_PART_STOPPED;
+	if (states & WAIT_RUNNABLE)
+		parts |= 1U << BP_PART_PREEMPTED | 1U << BP_PART_NEW;
+	return parts;
+}
+
+void waits_configure(const struct capture_wait_opts *opts, struct bp_config *cfg)
+{
+	cfg->waits = opts->is_wanted;
+	if (!opts->is_wanted)
+		return;
+	cfg->wakers = opts->wakers;
+	cfg->kernel_threads = opts->kernel_threads;
+	cfg->min_block_ns = opts->min_ns;
+	cfg->max_block_ns = opts->max_ns ? opts->max_ns : UINT64_MAX;
+	cfg->parts = parts_of(opts->states);
+	if (opts->max_cpu_permille < 1000)
+		cfg->budget = 1 + opts->max_cpu_permille * 1024 / 1000;
+	cfg->has_task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
+	cfg->resumes_by_irq = !has_tracepoint(resume_tracepoint);
+}
+
+void waits_choose_programs(struct bpfprof *skel, const struct capture_wait_opts *opts)
+{
+	const volatile struct bp_config *cfg = &skel->rodata->cfg;
+	bool is_wanted = opts->is_wanted;
+
+	bpf_program__set_autoload(skel->progs.bp_switch, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_wakeup, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_resumed, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_born, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_renamed, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_adopt, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_collect, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_waking, is_wanted && opts->wakers);
+	bpf_map__set_autocreate(skel->maps.threads, is_wanted && cfg->has_task_storage);
+	bpf_map__set_autocreate(skel->maps.thread_table, is_wanted && !cfg->has_task_storage);
+	bpf_map__set_max_entries(skel->maps.thread_table, BP_THREADS_TABLE);
+	bpf_map__set_autocreate(skel->maps.sched_cpus, is_wanted);
+	bpf_map__set_autocreate(skel->maps.asleep_slot, is_wanted);
+	bpf_map__set_autocreate(skel->maps.bells, is_wanted && cfg->resumes_by_irq);
+}
+
+static size_t bell_bytes(void)
+{
+	return 2 * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Mapped for reading only, the buffer is written round and round. */
+static int bell_open(struct bell *bell, uint32_t cpu)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_BPF_OUTPUT,
+		.sample_type = PERF_SAMPLE_RAW,
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+	int err;
+
+	bell->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (bell->fd < 0)
+		return -errno;
+	bell->mem = mmap(NULL, bell_bytes(), PROT_READ, MAP_SHARED, bell->fd, 0);
+	if (bell->mem != MAP_FAILED)
+		return 0;
+	err = -errno;
+	close(bell->fd);
+	return err;
+}
+
+/* A CPU that is offline has none, and nothing is switched there. */
+static int open_bells(struct waits *waits, const struct number_set *cpus)
+{
+	int map_fd = bpf_map__fd(waits->loader->skel->maps.bells);
+
+	waits->bells = calloc(cpus->cnt, sizeof(*waits->bells));
+	if (!waits->bells)
+		return -ENOMEM;
+	for (size_t i = 0; i < cpus->cnt; i++) {
+		struct bell *bell = &waits->bells[waits->bell_cnt];
+		int err = bell_open(bell, cpus->items[i]);
+
+		if (err == -ENODEV)
+			continue;
+		if (err)
+			return err;
+		waits->bell_cnt++;
+		if (bpf_map_update_elem(map_fd, &cpus->items[i], &bell->fd, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+/* Run the iterator @prog over all threads; what it writes goes to @fn, record by record. */
+static int iterate(struct bpf_program *prog, waits_thread_fn *fn, void *arg)
+{
+	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -errno, err = fd < 0 ? fd : 0;
+	struct bp_asleep thread;
+	size_t have = 0;
+
+	while (!err) {
+		ssize_t got = read(fd, (char *)&thread + have, sizeof(thread) - have);
+
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got <= 0) {
+			err = got < 0 ? -errno : 0;
+			break;
+		}
+		have += (size_t)got;
+		if (have < sizeof(thread))
+			continue;
+		err = fn ? fn(arg, &thread) : 0;
+		have = 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	return err;
+}
+
+/* New threads first, so that each is either adopted or seen to be born. */
+static int attach(struct bpfprof *skel)
+{
+	bool by_irq = skel->rodata->cfg.resumes_by_irq;
+
+	skel->links.bp_born = bpf_program__attach(skel->progs.bp_born);
+	skel->links.bp_resumed = bpf_program__attach_raw_tracepoint(
+		skel->progs.bp_resumed, by_irq ? irq_tracepoint : resume_tracepoint);
+	skel->links.bp_wakeup = bpf_program__attach(skel->progs.bp_wakeup);
+	skel->links.bp_renamed = bpf_program__attach(skel->progs.bp_renamed);
+	skel->links.bp_switch = bpf_program__attach(skel->progs.bp_switch);
+	if (!skel->links.bp_born || !skel->links.bp_resumed || !skel->links.bp_wakeup ||
+	    !skel->links.bp_renamed || !skel->links.bp_switch)
+		return -errno;
+	if (!bpf_program__autoload(skel->progs.bp_waking))
+		return 0;
+	skel->links.bp_waking = bpf_program__attach(skel->progs.bp_waking);
+	return skel->links.bp_waking ? 0 : -errno;
+}
+
+int waits_start(struct waits *waits, struct loader *loader, const struct number_set *cpus)
+{
+	struct bpfprof *skel = loader->skel;
+	int err = 0;
+
+	waits->loader = loader;
+	if (skel->rodata->cfg.resumes_by_irq)
+		err = open_bells(waits, cpus);
+	if (!err)
+		err = attach(skel);
+	if (!err)
+		err = iterate(skel->progs.bp_adopt, NULL, NULL);
+	if (err)
+		log_error("record waits: the scheduler's tracepoints: %s", strerror(-err));
+	loader->mem.ctl->waits_start_ns = clock_monotonic_ns();
+	return err;
+}
+
+void waits_end(struct waits *waits)
+{
+	if (waits->loader)
+		waits->loader->mem.ctl->waits_end_ns = clock_monotonic_ns();
+}
+
+static void detach(struct bpf_link **link)
+{
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+void waits_stop(struct waits *waits)
+{
+	struct bpfprof *skel;
+
+	if (!waits->loader)
+		return;
+	skel = waits->loader->skel;
+	detach(&skel->links.bp_switch);
+	detach(&skel->links.bp_wakeup);
+	detach(&skel->links.bp_waking);
+	detach(&skel->links.bp_born);
+	detach(&skel->links.bp_renamed);
+	detach(&skel->links.bp_resumed);
+}
+
+void waits_deinit(struct waits *waits)
+{
+	for (size_t i = 0; i < waits->bell_cnt; i++) {
+		munmap(waits->bells[i].mem, bell_bytes());
+		close(waits->bells[i].fd);
+	}
+	free(waits->bells);
+	*waits = (struct waits){0};
+}
+
+int waits_collect(struct waits *waits, waits_thread_fn *fn, void *arg)
+{
+	return iterate(waits->loader->skel->progs.bp_collect, fn, arg);
+}
+
+void waits_runs(const struct waits *waits, uint64_t *runs, uint64_t *misses)
+{
+	struct program_stats stats;
+
+	loader_program_stats(bpf_program__fd(waits->loader->skel->progs.bp_switch), &stats);
+	*runs = stats.runs;
+	*misses = stats.misses;
+}

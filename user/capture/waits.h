@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The scheduler's programs (bpf/entry_sched.bpf.h): attached, told which threads there are, asked
+ * at the end of a window for the threads that are asleep then.
+ */
+#ifndef BPFPROF_CAPTURE_WAITS_H
+#define BPFPROF_CAPTURE_WAITS_H
+
+#include <stdint.h>
+
+#include "abi.h"
+#include "base/parse.h"
+#include "capture/capture.h"
+
+struct bpfprof;
+struct loader;
+
+/* The event's name in ledgers. */
+#define WAITS_EVENT "off-cpu"
+
+struct waits {
+	struct loader *loader; /* borrowed; NULL: no waits are recorded */
+	struct bell *bells; /* owned */
+	size_t bell_cnt;
+};
+
+/* Before loading: what @opts say, into @cfg; and which programs and maps there are. */
+void waits_configure(const struct capture_wait_opts *opts, struct bp_config *cfg);
+void waits_choose_programs(struct bpfprof *skel, const struct capture_wait_opts *opts);
+
+/*
+ * Begin: every thread that there is gets its times, and from here on they are kept. @cpus: those
+ * present. 0, or negative errno after log_error().
+ */
+int waits_start(struct waits *waits, struct loader *loader, const struct number_set *cpus);
+
+/* The times end: what happens from now on is not recorded. waits_collect() gets the last. */
+void waits_end(struct waits *waits);
+
+/* Nothing is attached any more. */
+void waits_stop(struct waits *waits);
+void waits_deinit(struct waits *waits);
+
+/* Each thread, at the end of a window: its times in it, and where it sleeps. Borrowed for the call.
+ * 0 or negative errno, which ends it. */
+typedef int waits_thread_fn(void *arg, const struct bp_asleep *thread);
+int waits_collect(struct waits *waits, waits_thread_fn *fn, void *arg);
+
+/* The kernel's run count of the switch program, and how often it was not run because it ran. */
+void waits_runs(const struct waits *waits, uint64_t *runs, uint64_t *misses);
+
+#endif

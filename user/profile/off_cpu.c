@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits as samples: causes, wakers, sums. */
+#include "profile/off_cpu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "profile/off_cpu_stack.h"
+#include "profile/profile_priv.h"
+
+/* Labels of samples that are not finished. No sample of a finished profile has them. */
+static const char who_key[] = "bpfprof.who", wait_key[] = "bpfprof.wait",
+		  waker_key[] = "bpfprof.waker";
+
+/* Indices of value types; PROFILE_NONE where the profile has none. */
+struct columns {
+	uint32_t samples, cpu, waits, blocked, runnable, sum;
+};
+
+void off_cpu_init(struct off_cpu *off)
+{
+	*off = (struct off_cpu){.has_all = true};
+	hmap_init(&off->waker_index);
+}
+
+void off_cpu_deinit(struct off_cpu *off)
+{
+	free(off->totals);
+	free(off->wakers);
+	hmap_deinit(&off->waker_index);
+	*off = (struct off_cpu){0};
+}
+
+void off_cpu_declare(struct profile *prof, bool with_cpu)
+{
+	if (with_cpu) {
+		profile_add_value_type(prof, "samples", "count");
+		profile_add_value_type(prof, "cpu", "nanoseconds");
+	}
+	profile_add_value_type(prof, "waits", "count");
+	profile_add_value_type(prof, "blocked", "nanoseconds");
+	profile_add_value_type(prof, "runnable", "nanoseconds");
+	prof->default_value =
+		profile_add_value_type(prof, with_cpu ? "wall" : "off_cpu", "nanoseconds");
+}
+
+static struct columns find_columns(const struct profile *prof)
+{
+	return (struct columns){
+		.samples = profile_find_value(prof, "samples"),
+		.cpu = profile_find_value(prof, "cpu"),
+		.waits = profile_find_value(prof, "waits"),
+		.blocked = profile_find_value(prof, "blocked"),
+		.runnable = profile_find_value(prof, "runnable"),
+		.sum = prof->value_type_cnt - 1,
+	};
+}
+
+static struct profile_label number_label(struct profile *prof, const char *key, uint64_t number)
+{
+	return (struct profile_label){
+		.key = profile_string(prof, key),
+		.str = PROFILE_NONE,
+		.num = (int64_t)number,
+		.num_unit = STRTAB_EMPTY,
+	};
+}
+
+uint32_t off_cpu_labels(struct profile *prof, uint32_t who_set, enum off_cpu_state state,
+			uint32_t log2_ns, uint64_t waker)
+{
+	const struct profile_label labels[] = {
+		number_label(prof, who_key, who_set),
+		number_label(prof, wait_key, (uint64_t)state << 8 | log2_ns),
+		number_label(prof, waker_key, waker),
+	};
+
+	return profile_labels(prof, labels, sizeof(labels) / sizeof(*labels));
+}
+
+int off_cpu_add_total(struct off_cpu *off, uint32_t who_set, const struct off_cpu_total *total)
+{
+	struct off_cpu_total *sum;
+
+	if (who_set == PROFILE_NONE ||
+	    array_reserve(&off->totals, &off->total_cap, (size_t)who_set + 1, sizeof(*off->totals)))
+		return -ENOMEM;
+	while (off->total_cnt <= who_set)
+		off->totals[off->total_cnt++] = (struct off_cpu_total){0};
+	sum = &off->totals[who_set];
+	sum->cpu += total->cpu;
+	sum->blocked += total->blocked;
+	sum->runnable += total->runnable;
+	return 0;
+}
+
+static bool waker_equal(const void *owner, uint32_t index, const void *key)
+{
+	return ((const struct off_cpu *)owner)->wakers[index].number == *(const uint64_t *)key;
+}
+
+static uint32_t find_waker(const struct off_cpu *off, uint64_t number)
+{
+	return hmap_find(&off->waker_index, hash_mix(0, number), waker_equal, off, &number);
+}
+
+int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint32_t who_set)
+{
+	struct off_cpu_waker *waker;
+	uint32_t known = find_waker(off, number);
+
+	if (known != HMAP_NONE) {
+		waker = &off->wakers[known];
+		/* Two stacks of one number: neither is believed. */
+		if (waker->stack != stack || waker->label_set != who_set)
+			waker->stack = PROFILE_NONE;
+		return 0;
+	}
+	if (array_reserve(&off->wakers, &off->waker_cap, off->waker_cnt + 1,
+			  sizeof(*off->wakers)) ||
+	    hmap_insert(&off->waker_index, hash_mix(0, number), (uint32_t)off->waker_cnt))
+		return -ENOMEM;
+	off->wakers[off->waker_cnt++] = (struct off_cpu_waker){number, stack, who_set};
+	return 0;
+}
+
+/* What the hidden labels of a wait say. */
+struct wait_labels {
+	uint32_t who_set;
+	enum off_cpu_state state;
+	uint32_t log2_ns;
+	uint64_t waker;
+};
+
+/* False: the sample is of an event. */
+static bool read_labels(const struct profile *prof, uint32_t set, struct wait_labels *out)
+{
+	const struct profile_label_set *labels = &prof->label_sets[set];
+	bool is_wait = false;
+
+	for (uint32_t i = 0; i < labels->cnt; i++) {
+		const struct profile_label *label = &prof->labels[labels->first + i];
+		const char *key = profile_str(prof, label->key);
+
+		if (!strcmp(key, who_key)) {
+			out->who_set = (uint32_t)label->num;
+		} else if (!strcmp(key, waker_key)) {
+			out->waker = (uint64_t)label->num;
+		} else if (!strcmp(key, wait_key)) {
+			out->state = (enum off_cpu_state)(label->num >> 8);
+			out->log2_ns = label->num & 0xff;
+			is_wait = true;
+		}
+	}
+	return is_wait;
+}
+
+/* The pass: from the samples as capture added them to those that users see. */
+struct finish {
+	struct profile *prof;
+	struct off_cpu *off;
+	struct columns columns;
+	struct off_cpu_stacks stacks;
+	/* The samples as they were, owned. */
+	struct profile_sample *samples;
+	int64_t *values;
+	size_t sample_cnt;
+	uint32_t *who_of; /* of the new ones: which totals they belong to; owned */
+	size_t who_cap;
+	size_t seen_cnt; /* of the new ones, those that who_of knows */
+};
+
+static uint32_t labels_with(struct profile *prof, uint32_t who_set, const char *state,
+			    const char *cause)
+{
+	const struct profile_label_set *set = &prof->label_sets[who_set];
+	struct profile_label labels[16];
+	size_t cnt = set->cnt < 14 ? set->cnt : 14;
+
+	memcpy(labels, prof->labels + set->first, cnt * sizeof(*labels));
+	labels[cnt++] = (struct profile_label){.key = profile_string(prof, "state"),
+					       .str = profile_string(prof, state)};
+	labels[cnt++] = (struct profile_label){.key = profile_string(prof, "cause"),
+					       .str = profile_string(prof, cause)};
+	return profile_labels(prof, labels, cnt);
+}
+
+/* Add a sample whose sums belong to the totals of @who_set. */
+static void add(struct finish *fin, uint32_t stack, uint32_t labels, uint32_t who_set,
+		const int64_t *values)
+{
+	uint32_t sample = profile_sample(fin->prof, stack, labels, values);
+
+	if (sample == PROFILE_NONE)
+		return;
+	if (array_reserve(&fin->who_of, &fin->who_cap, (size_t)sample + 1, sizeof(*fin->who_of))) {
+		fin->prof->err = -ENOMEM;
+		return;
+	}
+	fin->who_of[sample] = who_set;
+}
+
+static void count_in_hist(struct finish *fin, const char *cause, uint32_t log2_ns, uint64_t waits,
+			  uint64_t ns)
+{
+	uint32_t name = profile_string(fin->prof, cause);
+	struct off_cpu *off = fin->off;
+	size_t i = 0;
+
+	while (i < off->hist_cnt && off->hists[i].cause != name)
+		i++;
+	if (i == OFF_CPU_CAUSES_MAX)
+		return;
+	if (i == off->hist_cnt)
+		off->hists[off->hist_cnt++] = (struct off_cpu_hist){.cause = name};
+	off->hists[i].waits[log2_ns < OFF_CPU_LOG2_CNT ? log2_ns : OFF_CPU_LOG2_CNT - 1] += waits;
+	off->hists[i].total_ns += ns;
+}
+
+static void add_blocked(struct finish *fin, uint32_t stack, const struct wait_labels *wait,
+			int64_t waits, int64_t ns)
+{
+	static const char *const states[OFF_CPU_STATE_CNT] = {
+		[OFF_CPU_INTERRUPTIBLE] = "interruptible",
+		[OFF_CPU_UNINTERRUPTIBLE] = "uninterruptible",
+		[OFF_CPU_STOPPED] = "stopped",
+		[OFF_CPU_PARKED] = "parked",
+	};
+	const char *state = states[wait->state] ? states[wait->state] : "interruptible";
+	const char *cause = off_cpu_cause(&fin->stacks, stack);
+	const struct off_cpu_waker *waker = NULL;
+	int64_t values[PROFILE_VALUES_MAX] = {0};
+	uint32_t number = wait->waker ? find_waker(fin->off, wait->waker) : HMAP_NONE;
+
+	if (number != HMAP_NONE && fin->off->wakers[number].stack != PROFILE_NONE)
+		waker = &fin->off->wakers[number];
+	values[fin->columns.waits] = waits;
+	values[fin->columns.blocked] = values[fin->columns.sum] = ns;
+	add(fin, off_cpu_blocked_stack(&fin->stacks, stack, waker),
+	    labels_with(fin->prof, wait->who_set, state, cause), wait->who_set, values);
+	count_in_hist(fin, cause, wait->log2_ns, (uint64_t)waits, (uint64_t)ns);
+}
+
+static void add_runnable(struct finish *fin, uint32_t stack, const struct wait_labels *wait,
+			 int64_t waits, int64_t ns)
+{
+	const char *why = wait->state == OFF_CPU_PREEMPTED ? "preempted"
+			  : wait->state == OFF_CPU_NEW	   ? "new"
+							   : "woken";
+	int64_t values[PROFILE_VALUES_MAX] = {0};
+
+	values[fin->columns.waits] = waits;
+	values[fin->columns.runnable] = values[fin->columns.sum] = ns;
+	add(fin, off_cpu_runnable_stack(&fin->stacks, stack, why),
+	    labels_with(fin->prof, wait->who_set, "runnable", why), wait->who_set, values);
+}
+
+static void finish_sample(struct finish *fin, size_t i)
+{
+	const struct profile_sample *sample = &fin->samples[i];
+	const int64_t *values = fin->values + i * fin->prof->value_type_cnt;
+	struct wait_labels wait = {0};
+	int64_t waits, blocked, runnable;
+
+	if (!read_labels(fin->prof, sample->label_set, &wait)) {
+		add(fin, sample->stack, sample->label_set, sample->label_set, values);
+		return;
+	}
+	waits = values[fin->columns.waits];
+	blocked = values[fin->columns.blocked];
+	runnable = values[fin->columns.runnable];
+	if (blocked)
+		add_blocked(fin, sample->stack, &wait, waits, blocked);
+	if (runnable || !blocked)
+		add_runnable(fin, sample->stack, &wait, blocked ? 0 : waits, runnable);
+}
+
+/* One kind of time of one who: what is known exactly, and what the samples say. */
+struct share {
+	uint64_t exact, sampled;
+	uint64_t passed, given; /* so far, of sampled and of exact */
+};
+
+/* @value's part of the exact sum. Rounding is carried on, so that the parts add up to it. */
+static int64_t share_of(struct share *share, int64_t value)
+{
+	uint64_t before = share->given;
+
+	share->passed += (uint64_t)value;
+	share->given = (uint64_t)((unsigned __int128)share->passed * share->exact / share->sampled);
+	return (int64_t)(share->given - before);
+}
+
+/* Time that was seen in none of the samples has no stack. */
+static void add_unseen(struct finish *fin, uint32_t who_set, uint32_t column, const char *leaf,
+		       uint64_t ns)
+{
+	int64_t values[PROFILE_VALUES_MAX] = {0};
+	uint32_t location = profile_named_location(fin->prof, leaf, LOCATION_SYNTHETIC);
+
+	values[column] = values[fin->columns.sum] = (int64_t)ns;
+	profile_sample(fin->prof, profile_stack(fin->prof, &location, 1), who_set, values);
+}
+
+/* Bring @column to its exact sums. @offset: of that sum in a struct off_cpu_total. */
+static void make_exact(struct finish *fin, uint32_t column, size_t offset, const char *unseen)
+{
+	size_t width = fin->prof->value_type_cnt, cnt = fin->seen_cnt;
+	_cleanup_free_ struct share *shares = calloc(fin->off->total_cnt + 1, sizeof(*shares));
+
+	if (!shares) {
+		fin->prof->err = -ENOMEM;
+		return;
+	}
+	for (size_t i = 0; i < fin->off->total_cnt; i++)
+		shares[i].exact = *(uint64_t *)((char *)&fin->off->totals[i] + offset);
+	for (size_t i = 0; i < cnt; i++)
+		if (fin->who_of[i] < fin->off->total_cnt)
+			shares[fin->who_of[i]].sampled +=
+				(uint64_t)fin->prof->values[i * width + column];
+	for (size_t i = 0; i < cnt; i++) {
+		int64_t *values = fin->prof->values + i * width, was = values[column];
+
+		if (fin->who_of[i] >= fin->off->total_cnt || !was)
+			continue;
+		values[column] = share_of(&shares[fin->who_of[i]], was);
+		values[fin->columns.sum] += values[column] - was;
+	}
+	for (uint32_t i = 0; i < fin->off->total_cnt; i++)
+		if (!shares[i].sampled && shares[i].exact)
+			add_unseen(fin, i, column, unseen, shares[i].exact);
+}
+
+static int by_time(const void *left, const void *right)
+{
+	uint64_t a = ((const struct off_cpu_hist *)left)->total_ns;
+	uint64_t b = ((const struct off_cpu_hist *)right)->total_ns;
+
+	return (a < b) - (a > b);
+}
+
+static void make_sums_exact(struct finish *fin)
+{
+	if (fin->columns.cpu != PROFILE_NONE)
+		make_exact(fin, fin->columns.cpu, offsetof(struct off_cpu_total, cpu),
+			   "[running: not sampled]");
+	if (!fin->off->has_all)
+		return;
+	make_exact(fin, fin->columns.blocked, offsetof(struct off_cpu_total, blocked),
+		   "[blocked: not sampled]");
+	make_exact(fin, fin->columns.runnable, offsetof(struct off_cpu_total, runnable),
+		   "[runnable: not sampled]");
+}
+
+int off_cpu_finish(struct profile *prof, struct off_cpu *off)
+{
+	struct finish fin = {.prof = prof, .off = off, .columns = find_columns(prof)};
+
+	off->hist_cnt = 0;
+	off_cpu_stacks_init(&fin.stacks, prof);
+	profile_take_samples(prof, &fin.samples, &fin.values, &fin.sample_cnt);
+	for (size_t i = 0; i < fin.sample_cnt && !prof->err; i++)
+		finish_sample(&fin, i);
+	fin.seen_cnt = prof->sample_cnt;
+	if (!prof->err)
+		make_sums_exact(&fin);
+	qsort(off->hists, off->hist_cnt, sizeof(*off->hists), by_time);
+	off_cpu_stacks_deinit(&fin.stacks);
+	free(fin.samples);
+	free(fin.values);
+	free(fin.who_of);
+	return prof->err;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Time off the CPU: what capture recorded of threads' waits becomes samples of the profile once the
+ * kernel's frames have names, because those say why a thread waited.
+ *
+ * Capture adds each kind of wait as a sample under off_cpu_labels(), beside it what the waits add
+ *up to for each thread (exact, whatever was sampled) and the stacks of those who ended them.
+ * off_cpu_finish() turns these into
+ *
+ *	a stack with a leaf "[blocked: CAUSE]" or "[runnable: woken|preempted|new]" and the labels
+ *	state and cause, and, where it is known, "--" and the waker's stack behind it, leaf first;
+ *	sums that are the exact ones: what was sampled says only which stacks they belong to.
+ */
+#ifndef BPFPROF_PROFILE_OFF_CPU_H
+#define BPFPROF_PROFILE_OFF_CPU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/hmap.h"
+#include "profile/profile.h"
+
+enum { OFF_CPU_LOG2_CNT = 40, OFF_CPU_CAUSES_MAX = 64 };
+
+/* The state in which a thread left the CPU. */
+enum off_cpu_state {
+	OFF_CPU_INTERRUPTIBLE,
+	OFF_CPU_UNINTERRUPTIBLE,
+	OFF_CPU_STOPPED,
+	OFF_CPU_PARKED, /* a kernel thread */
+	OFF_CPU_PREEMPTED, /* runnable: it had to leave, or yielded */
+	OFF_CPU_NEW, /* runnable: it has never run yet */
+	OFF_CPU_STATE_CNT
+};
+
+struct off_cpu_total { /* ns */
+	uint64_t cpu, blocked, runnable;
+};
+
+struct off_cpu_waker {
+	uint64_t number;
+	uint32_t stack;
+	uint32_t label_set;
+};
+
+/* Of one cause: how many waits were how long. */
+struct off_cpu_hist {
+	uint32_t cause; /* string */
+	uint64_t waits[OFF_CPU_LOG2_CNT]; /* [i]: of 2^i ns and more */
+	uint64_t total_ns;
+};
+
+struct off_cpu {
+	struct off_cpu_total *totals; /* owned; by label set */
+	size_t total_cnt, total_cap;
+	struct off_cpu_waker *wakers; /* owned */
+	size_t waker_cnt, waker_cap;
+	struct hmap waker_index;
+	bool has_all; /* no wait was left out by its length or state: sums may be made exact */
+	uint64_t run_delays[OFF_CPU_LOG2_CNT]; /* all waits on a run queue, by their length */
+	uint64_t waits, thinned; /* that ended; those of them that chance left out */
+	uint32_t threshold_ns; /* of what length waits are all recorded, at most, in the window */
+	/* After off_cpu_finish(): */
+	struct off_cpu_hist hists[OFF_CPU_CAUSES_MAX]; /* most time first */
+	size_t hist_cnt;
+};
+
+void off_cpu_init(struct off_cpu *off);
+void off_cpu_deinit(struct off_cpu *off);
+
+/* Declare the value types: waits, blocked, runnable and their sum; with @with_cpu also samples and
+ * CPU time, and the sum of all. */
+void off_cpu_declare(struct profile *prof, bool with_cpu);
+
+/* The labels under which capture adds a wait of @state that was @log2_ns long (a power of two) by
+ * whom @who_set names; @waker: a number for off_cpu_add_waker(), 0 for none. */
+uint32_t off_cpu_labels(struct profile *prof, uint32_t who_set, enum off_cpu_state state,
+			uint32_t log2_ns, uint64_t waker);
+
+/* What one thread's time adds up to. 0 or -ENOMEM. */
+int off_cpu_add_total(struct off_cpu *off, uint32_t who_set, const struct off_cpu_total *total);
+
+/* Who ended waits: stack @stack of whom @who_set names. 0 or -ENOMEM. */
+int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint32_t who_set);
+
+/* Make the samples of @prof, whose locations have their names, what users see. 0, or prof->err. */
+int off_cpu_finish(struct profile *prof, struct off_cpu *off);
+
+/*
+ * What the histograms say. As a comment of the profile, "bpfprof-waits: {...}": JSON with how many
+ * waits ended, how many of them chance left out, and for "run_queue" and each cause the waits by
+ * their length, log2_ns[i] of those of 2^i ns and more. And for the terminal, a line per cause.
+ */
+void off_cpu_add_comment(struct profile *prof, const struct off_cpu *off);
+void off_cpu_format(const struct profile *prof, const struct off_cpu *off, struct buf *out);
+
+#endif
