@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/search.h"
 
 enum {
 	NUMBERS_MAX = 1 << 20 /* in one list */
@@ -222,17 +223,7 @@ int number_set_parse(struct number_set *set, const char *str)
 /* The place of the first item that is not below @number. */
 static size_t number_set_place(const struct number_set *set, uint32_t number)
 {
-	size_t low = 0, high = set->cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (set->items[mid] < number)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_CNT(i, set->cnt, set->items[i] < number);
 }
 
 int number_set_add(struct number_set *set, uint32_t number)
