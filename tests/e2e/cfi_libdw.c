@@ -3,8 +3,10 @@
  * Property test: over every ELF file below the given paths, a compact rule says what libdw's
  * evaluation of the same CFI says, at every byte that any FDE covers.
  *
- *	cfi_libdw [--sample N] [--random N] [--list] PATH...	compare, every Nth; "[vdso]" is a
- *path, too cfi_libdw --build N FILE...				only build each table N times
+ *	cfi_libdw [--sample N] [--random N] [--list] PATH...	compare, every Nth
+ *	cfi_libdw --build N FILE...				only build each table N times
+ *
+ * "[vdso]" is a path, too.
  *
  * The code is cut at the row boundaries of both sides; within an interval neither changes, so that
  * one comparison stands for all of its bytes (PLT entries are compared byte by byte). Besides, the

@@ -7,8 +7,8 @@
  *	main > deal_deck > work_10 > burn	1/10
  *
  * All three call the same loop with the same count, so the shares are exact in work. The order is
- *shuffled anew for each ten calls: no sampling period can run in step with it. --unlink: delete the
- *own file first of all.
+ * shuffled anew for each ten calls: no sampling period can run in step with it. --unlink: delete
+ * the own file first of all.
  */
 #include "cpu_time.h"
 #include "keep_frame.h"
