@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) OR Apache-2.0 */
 /*
  * The kernel/user contract: every struct that crosses the boundary, declared once, fixed-width,
- *without padding.
+ * without padding.
  *
  * Memory, for C = CPUs present and the sizes in struct bp_config (defaults in
- *user/capture/sizes.c):
+ * user/capture/sizes.c):
  *
  *	per CPU and epoch, written by that CPU's owner of slot 0 alone, read and cleared by
- *userspace through mmap: bp_shard       counters and fill marks stack_index    u64 per slot:
- *bp_index_entry() of a stack, 0 free          count_index likewise of a count stacks bp_stack: one
- *distinct stack, its frames at frames_off in the arena counts         bp_count: one distinct
- *(stack, who, event) with its count and sum arena          u64 frames per CPU: BP_SLOTS_PER_CPU
- *scratch slots once:    exes (executable identity -> id), ring (records that found no room or no
- *exclusive shard; new executables), targets
+ *	userspace through mmap:
+ *	  bp_shard       counters and fill marks
+ *	  stack_index    u64 per slot: bp_index_entry() of a stack, 0 free
+ *	  count_index    likewise of a count
+ *	  stacks         bp_stack: one distinct stack, its frames at frames_off in the arena
+ *	  counts         bp_count: one distinct (stack, who, event) with its count and sum
+ *	  arena          u64 frames
+ *	per CPU:         BP_SLOTS_PER_CPU scratch slots
+ *	once:            exes (executable identity -> id), ring (records that found no room or no
+ *	                 exclusive shard; new executables), targets
  *
  * Two epochs: programs read ctl.epoch once at entry and write only that epoch's shard. Userspace
- *flips the word, waits for running programs (one map-in-map update implies synchronize_rcu()), then
- *owns the other epoch until the next flip.
+ * flips the word, waits for running programs (one map-in-map update implies synchronize_rcu()),
+ * then owns the other epoch until the next flip.
  */
 #ifndef BPFPROF_ABI_H
 #define BPFPROF_ABI_H
@@ -42,12 +46,15 @@ enum bp_loss {
 
 /*
  * A user frame is one u64:
- *	bit 63 set:   a raw instruction pointer in the other bits: memory without a file (JIT code),
- *or an executable that got no id bit 63 clear: executable id << 40 | offset into its file Offsets,
- *not virtual addresses, because the offset follows from the VMA alone: a file never seen before has
- *it right in its very first sample. Userspace turns it into the ELF's virtual address by the file's
- *program headers. Callers' frames are already moved back onto the call instruction (return address
- *- 1).
+ *
+ *	bit 63 set:    a raw instruction pointer in the other bits: memory without a file (JIT
+ *	               code), or an executable that got no id
+ *	bit 63 clear:  executable id << 40 | offset into its file
+ *
+ * Offsets, not virtual addresses, because the offset follows from the VMA alone: a file never seen
+ * before has it right in its very first sample. Userspace turns it into the ELF's virtual address
+ * by the file's program headers. Callers' frames are already moved back onto the call instruction
+ * (return address - 1).
  */
 #define BP_FRAME_RAW (1ULL << 63)
 #define BP_FRAME_OFF_BITS 40

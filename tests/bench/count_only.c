@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * count_only OBJECT HZ SECONDS: how many timer samples does this machine deliver to a program that
- *only counts them?
+ * only counts them?
  *
  * The measure for never_ran: what is missing here is missing for every profiler. Prints "ready"
- *once it counts; at the end, or at SIGINT or SIGTERM, for each CPU and in sum ("all"):
+ * once it counts; at the end, or at SIGINT or SIGTERM, for each CPU and in sum ("all"):
  *
  *	CPU TICKS RAN IDLE KERNEL
  *
  * TICKS is what the event's own counter says, RAN what reached the program, IDLE those in the idle
- *task, KERNEL those in kernel mode elsewhere. OBJECT is count_only.bpf.c, compiled.
+ * task, KERNEL those in kernel mode elsewhere. OBJECT is count_only.bpf.c, compiled.
  */
 #include "count_only.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * meter FILE COMMAND ARG...: run COMMAND and write to FILE what it and its waited-for children
- *used, in one line:
+ * used, in one line:
  *
  *	USER_S SYSTEM_S PEAK_RSS_KB WALL_S
  *
  * A program of its own because a process starts with the peak memory of the one that forked it:
- *beside an interpreter nothing below 10 MB could be measured. Exits like COMMAND.
+ * beside an interpreter nothing below 10 MB could be measured. Exits like COMMAND.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "unwind/rows.h"
 
 enum { SLOT = 0 };
@@ -44,18 +45,10 @@ static long bpf_probe_read_user(void *dst, __u32 bytes, const void *user)
 
 static const struct bpfhost_mapping *mapping_at(uint64_t ip)
 {
-	size_t low = 0, high = current->mappings_cnt;
+	size_t at = SEARCH_CNT(i, current->mappings_cnt, current->mappings[i].end <= ip);
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (ip >= current->mappings[mid].end)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < current->mappings_cnt && ip >= current->mappings[low].start
-		       ? &current->mappings[low]
+	return at < current->mappings_cnt && ip >= current->mappings[at].start
+		       ? &current->mappings[at]
 		       : NULL;
 }
 

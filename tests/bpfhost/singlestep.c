@@ -7,8 +7,8 @@
  *
  * It begins at the program's entry point, or with --from-exec in the dynamic linker. --signal-every
  * sends SIGUSR1 at every Nth instruction outside of handlers. Where the two differ libdw decides:
- *if it gives the shadow stack we are wrong; if not, the CFI is, and the place is listed. Exit: 0
- *when nothing is wrong and at most one step in 10,000 is listed.
+ * if it gives the shadow stack we are wrong; if not, the CFI is, and the place is listed. Exit: 0
+ * when nothing is wrong and at most one step in 10,000 is listed.
  */
 #include <elf.h>
 #include <errno.h>

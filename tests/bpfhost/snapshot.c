@@ -8,8 +8,8 @@
  *
  * A stack is equal when libdwfl finds the same frames; `further` when it stops before the bottom
  * and agrees up to there; `leaving` when it goes wrong above libgcc's unwinder, which at that
- *moment has put the registers of the frame it goes to where the CFI looks for its own. Exit: 0 when
- *none differs and all are complete.
+ * moment has put the registers of the frame it goes to where the CFI looks for its own. Exit: 0
+ * when none differs and all are complete.
  */
 #include <dirent.h>
 #include <errno.h>

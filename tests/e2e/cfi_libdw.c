@@ -3,8 +3,10 @@
  * Property test: over every ELF file below the given paths, a compact rule says what libdw's
  * evaluation of the same CFI says, at every byte that any FDE covers.
  *
- *	cfi_libdw [--sample N] [--random N] [--list] PATH...	compare, every Nth; "[vdso]" is a
- *path, too cfi_libdw --build N FILE...				only build each table N times
+ *	cfi_libdw [--sample N] [--random N] [--list] PATH...	compare, every Nth
+ *	cfi_libdw --build N FILE...				only build each table N times
+ *
+ * "[vdso]" is a path, too.
  *
  * The code is cut at the row boundaries of both sides; within an interval neither changes, so that
  * one comparison stands for all of its bytes (PLT entries are compared byte by byte). Besides, the
@@ -25,6 +27,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "cfi_libdw.h"
 #include "unwind/table.h"
 
@@ -229,20 +232,14 @@ static uint64_t next_boundary(const struct rows *rows, uint64_t off, uint64_t en
 	uint64_t page = off >> BP_ROW_PAGE_BITS;
 	const struct row_page *at;
 	uint64_t boundary = (page + 1) << BP_ROW_PAGE_BITS;
-	uint32_t low = 0, high;
+	size_t cnt;
 
 	if (page - rows->first_page < rows->pages_cnt) {
 		at = &rows->pages[page - rows->first_page];
-		for (high = at->cnt; low < high;) {
-			uint32_t middle = low + (high - low) / 2;
-
-			if (row_key(rows->items[at->first + middle]) > row_key_of(off))
-				high = middle;
-			else
-				low = middle + 1;
-		}
-		if (low < at->cnt)
-			boundary = page << BP_ROW_PAGE_BITS | row_key(rows->items[at->first + low]);
+		cnt = SEARCH_CNT(i, at->cnt,
+				 row_key(rows->items[at->first + i]) <= row_key_of(off));
+		if (cnt < at->cnt)
+			boundary = page << BP_ROW_PAGE_BITS | row_key(rows->items[at->first + cnt]);
 	}
 	return boundary < end ? boundary : end;
 }

@@ -2,7 +2,7 @@
 /*
  * Driver of test_dwarf.sh: inline chains of addresses of one ELF file through the DWARF index, in
  * the words of llvm-symbolizer --inlines: for each hex address a line with the function and one
- *with file:line:column per level, innermost first, then an empty line.
+ * with file:line:column per level, innermost first, then an empty line.
  *
  *	lookup_lines [--time] [--alt FILE] [--budget BYTES] FILE < ADDRESSES
  *

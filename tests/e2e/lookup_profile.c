@@ -3,14 +3,14 @@
  * Driver of test_lines.sh and test_go_lines.sh: what a flame graph would show at addresses of one
  * file. They become the locations of a profile with that one mapping, which goes through the
  * symbolizer; so which debug file is found, and whose name is taken, is part of the answer. For
- *each hex address a line with the system name and one with file:line per level, innermost first,
- *then an empty line; a frame without a symbol has its name in brackets.
+ * each hex address a line with the system name and one with file:line per level, innermost first,
+ * then an empty line; a frame without a symbol has its name in brackets.
  *
  *	lookup_profile [--no-inline] [--root FOLDER] [--keep FOLDER] FILE < ADDRESSES
  *
  * --no-inline: as that option of the program. --keep: names are kept in FOLDER, and read from
- *there. --root: FILE (below FOLDER) is that of a process whose root is FOLDER, as in a container;
- *its debug files are looked for there first.
+ * there. --root: FILE (below FOLDER) is that of a process whose root is FOLDER, as in a container;
+ * its debug files are looked for there first.
  */
 #include <errno.h>
 #include <fcntl.h>

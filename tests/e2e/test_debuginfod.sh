@@ -225,8 +225,9 @@ cat >"$TMPDIR/bin/nameless" <<'END'
 # nameless COMMAND...: with a network and a mount namespace of its own
 busybox ip link set lo up && echo 'nameserver 127.0.0.1' >"$TMPDIR/resolv.conf" &&
 	mount --bind "$TMPDIR/resolv.conf" /etc/resolv.conf || exit 1
-python3 -c 'import socket, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 53)); time.sleep(60)' &
-sleep 0.5
+rm -f "$TMPDIR/silent"
+python3 -c 'import socket, sys, time; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 53)); open(sys.argv[1], "w"); time.sleep(60)' "$TMPDIR/silent" &
+for _ in $(seq 100); do [ -e "$TMPDIR/silent" ] || sleep 0.1; done
 "$@"
 code=$?
 kill $!

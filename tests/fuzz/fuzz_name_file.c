@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hmap.h"
 #include "fuzz_image.h"
 #include "symbol/name_file.h"
 
@@ -19,18 +18,15 @@ static const struct name_source source = {.places = 1};
 /* As one who knows the format would have it. */
 static void forge(uint8_t *file, size_t len)
 {
-	const size_t from = offsetof(struct name_header, source);
 	struct name_header header;
 
 	if (len < sizeof(header))
 		return;
 	memcpy(&header, file, sizeof(header));
-	memcpy(header.magic, "bpfpname", sizeof(header.magic));
-	header.format = NAME_FORMAT_VERSION;
-	header.rules = NAME_RULES_VERSION;
+	header.seal = name_file_seal;
 	header.source = source;
 	memcpy(file, &header, sizeof(header));
-	header.checksum = hash_bytes(file + from, len - from);
+	header.seal.checksum = seal_checksum(file, len);
 	memcpy(file, &header, sizeof(header));
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hmap.h"
 #include "fuzz_image.h"
 #include "unwind/table_file.h"
 
@@ -19,18 +18,15 @@ static const struct file_stamp source = {.size_bytes = 1};
 /* As one who knows the format would have it. */
 static void forge(uint8_t *file, size_t len)
 {
-	const size_t from = offsetof(struct table_header, source);
 	struct table_header header;
 
 	if (len < sizeof(header))
 		return;
 	memcpy(&header, file, sizeof(header));
-	memcpy(header.magic, "bpfprows", sizeof(header.magic));
-	header.format = TABLE_FORMAT_VERSION;
-	header.compiler = TABLE_COMPILER_VERSION;
+	header.seal = table_file_seal;
 	header.source = source;
 	memcpy(file, &header, sizeof(header));
-	header.checksum = hash_bytes(file + from, len - from);
+	header.seal.checksum = seal_checksum(file, len);
 	memcpy(file, &header, sizeof(header));
 }
 

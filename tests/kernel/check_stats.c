@@ -8,12 +8,11 @@
  *	ticks - ran = never_ran.busy + never_ran.idle		for each CPU and in sum
  *	sum = the CPUs' rows added up				for each count and each reason
  *	sum(lost) = 0
- *	ran = kernel_runs					where the kernel's count was to be
- *had
+ *	ran = kernel_runs					where the kernel has counted
  *
  * and each event recorded at least MIN_RECORDED samples (default 1): empty books always balance.
  * Says each breach on a line of its own on stdout. Exit 0, 1 on a breach, 2 when FILE is no such
- *file.
+ * file.
  */
 #include <inttypes.h>
 #include <math.h>

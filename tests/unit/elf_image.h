@@ -8,10 +8,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "elf/elf_file.h"
+#include "scratch.h"
 
 enum {
 	IMAGE_SECTIONS_MAX = 16,
@@ -158,16 +157,6 @@ static inline void image_finish(struct elf_image *image)
 	ehdr.e_shoff = image_append(image, image->shdrs, image->shdr_cnt * sizeof(image->shdrs[0]));
 	memcpy(image->bytes, &ehdr, sizeof(ehdr));
 	memcpy(image->bytes + sizeof(ehdr), image->phdrs, sizeof(image->phdrs));
-}
-
-/* The image as a nameless file; close() it. */
-static inline int bytes_to_fd(const void *bytes, size_t len)
-{
-	int fd = memfd_create("test", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
-	return fd;
 }
 
 /* An image of one section, opened; elf_file_free() it, then image_deinit(). */

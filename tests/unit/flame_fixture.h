@@ -5,8 +5,8 @@
  *	fixture_add(&prof, "web", 3, "main|l:read|k:vfs_read");
  *
  * root first. A frame's prefix is its kind: none an executable, l: library, k: kernel, j: JIT, s:
- *not code, w: waker; i: inlined into the frame before it; a: an address without symbol
- *(hexadecimal).
+ * not code, w: waker; i: inlined into the frame before it; a: an address without symbol
+ * (hexadecimal).
  */
 #ifndef BPFPROF_TESTS_FLAME_FIXTURE_H
 #define BPFPROF_TESTS_FLAME_FIXTURE_H

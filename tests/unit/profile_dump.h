@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that a profile says, as sorted text: equal dumps are equal profiles, whatever order
- * their entities were added in. */
+ * their entities were added in. Include it after cmocka. */
 #ifndef BPFPROF_TESTS_PROFILE_DUMP_H
 #define BPFPROF_TESTS_PROFILE_DUMP_H
 
@@ -88,6 +88,19 @@ static inline void dump_profile(const struct profile *prof, struct buf *out)
 		free(lines[i]);
 	}
 	free(lines);
+}
+
+static inline void assert_same(const struct profile *left, const struct profile *right)
+{
+	struct buf left_text, right_text;
+
+	buf_init(&left_text, BUF_NO_MAX);
+	buf_init(&right_text, BUF_NO_MAX);
+	dump_profile(left, &left_text);
+	dump_profile(right, &right_text);
+	assert_string_equal(buf_cstr(&left_text), buf_cstr(&right_text));
+	buf_deinit(&left_text);
+	buf_deinit(&right_text);
 }
 
 #endif

@@ -213,14 +213,35 @@ static void test_hex(void **state)
 	assert_string_equal(out, "");
 }
 
+static void test_hex_parse(void **state)
+{
+	static const uint8_t bytes[] = {0x00, 0x9a, 0xff};
+	uint8_t out[3];
+
+	assert_int_equal(hex_parse("009aff", out, sizeof(out)), 3);
+	assert_memory_equal(out, bytes, sizeof(bytes));
+	assert_int_equal(hex_parse("009aff", out, 2), 0);
+	assert_int_equal(hex_parse("", out, sizeof(out)), 0);
+	assert_int_equal(hex_parse("9a0", out, sizeof(out)), 0);
+	assert_int_equal(hex_parse("9A", out, sizeof(out)), 0);
+	assert_int_equal(hex_parse("9g", out, sizeof(out)), 0);
+	assert_int_equal(hex_parse(" 9", out, sizeof(out)), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hex),	cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_appends), cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_max),	cmocka_unit_test(test_printf_max),
-		cmocka_unit_test(test_take),	cmocka_unit_test(test_impossible_size),
-		cmocka_unit_test(test_array),	cmocka_unit_test(test_array_limits),
+		cmocka_unit_test(test_hex),
+		cmocka_unit_test(test_hex_parse),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_appends),
+		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_max),
+		cmocka_unit_test(test_printf_max),
+		cmocka_unit_test(test_take),
+		cmocka_unit_test(test_impossible_size),
+		cmocka_unit_test(test_array),
+		cmocka_unit_test(test_array_limits),
 	};
 
 	return cmocka_run_group_tests_name("base/buf", tests, NULL, NULL);

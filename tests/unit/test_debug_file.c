@@ -12,22 +12,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <lzma.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "elf/debug_file.h"
 #include "elf/elf_file.h"
 #include "elf/symtab.h"
 #include "elf_image.h"
+#include "scratch.h"
 
 /* As the process sees it; the image itself is opened from the work folder. */
 #define TOOL_PATH "/opt/app/tool.so"
@@ -53,23 +51,7 @@ struct fixture {
 	struct debug_file found;
 };
 
-static void check_run(const char *const *argv)
-{
-	extern char **environ;
-	posix_spawn_file_actions_t actions;
-	int status = -1;
-	pid_t pid;
-
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addchdir_np(&actions, images.folder);
-	assert_int_equal(posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ),
-			 0);
-	posix_spawn_file_actions_destroy(&actions);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-#define RUN(...) check_run((const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...) RUN_IN(images.folder, __VA_ARGS__)
 
 static void put_bytes(const char *path, const void *bytes, size_t len)
 {
@@ -178,14 +160,9 @@ static int make_images(void **state)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *walk)
-{
-	return remove(path);
-}
-
 static int remove_images(void **state)
 {
-	return nftw(images.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(images.folder);
 }
 
 static int setup(void **state)
@@ -218,7 +195,7 @@ static int teardown(void **state)
 
 	close_image(fix);
 	close(fix->root_fd);
-	assert_int_equal(nftw(fix->root, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(remove_tree(fix->root), 0);
 	free(fix);
 	return 0;
 }

@@ -13,14 +13,11 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -29,6 +26,7 @@
 #include "elf/debug_file.h"
 #include "elf/debuginfod.h"
 #include "elf/elf_file.h"
+#include "scratch.h"
 
 #define TOOL_PATH "/opt/app/tool.so"
 #define PATIENCE_NS (20 * NSEC_PER_SEC)
@@ -47,23 +45,7 @@ struct fixture {
 	char hex[129];
 };
 
-static void check_run(const char *const *argv)
-{
-	extern char **environ;
-	posix_spawn_file_actions_t actions;
-	int status = -1;
-	pid_t pid;
-
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addchdir_np(&actions, work);
-	assert_int_equal(posix_spawnp(&pid, argv[0], &actions, NULL, (char *const *)argv, environ),
-			 0);
-	posix_spawn_file_actions_destroy(&actions);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-#define RUN(...) check_run((const char *const[]){__VA_ARGS__, NULL})
+#define RUN(...) RUN_IN(work, __VA_ARGS__)
 
 static int make_images(void **state)
 {
@@ -80,14 +62,9 @@ static int make_images(void **state)
 	return 0;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *walk)
-{
-	return remove(path);
-}
-
 static int remove_images(void **state)
 {
-	return nftw(work, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(work);
 }
 
 static void open_image(struct fixture *fix, const char *name)

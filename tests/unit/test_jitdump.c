@@ -13,12 +13,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/strtab.h"
 #include "jitdump_bytes.h"
+#include "scratch.h"
 #include "symbol/jitdump.h"
 
 enum {
@@ -34,15 +34,6 @@ struct result {
 	struct jitdump_name names[ADDRESSES_MAX];
 	struct jitdump_stats stats;
 };
-
-static int file_of(const void *bytes, size_t len)
-{
-	int fd = memfd_create("jitdump", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
-	return fd;
-}
 
 static int read_fd(int fd, const uint64_t *addresses, size_t cnt, uint64_t deadline_ns,
 		   struct result *out)
@@ -64,7 +55,7 @@ static int read_fd(int fd, const uint64_t *addresses, size_t cnt, uint64_t deadl
 static void read_part(const struct dump_bytes *dump, size_t len, const uint64_t *addresses,
 		      size_t cnt, struct result *out)
 {
-	int fd = file_of(dump->buf.data, len);
+	int fd = bytes_to_fd(dump->buf.data, len);
 
 	assert_int_equal(read_fd(fd, addresses, cnt, 0, out), 0);
 	close(fd);
@@ -484,7 +475,7 @@ static void test_no_jitdump(void **state)
 
 	dump_begin(&dump, true, 0);
 	for (size_t len = 0; len < 40; len++) {
-		int fd = file_of(dump.buf.data, len);
+		int fd = bytes_to_fd(dump.buf.data, len);
 
 		assert_int_equal(read_fd(fd, NULL, 0, 0, &result), -EBADMSG);
 		strtab_deinit(&result.strings);
@@ -495,7 +486,7 @@ static void test_no_jitdump(void **state)
 		int fd;
 
 		memset(dump.buf.data + 8, size ? 0xff : 0, 4);
-		fd = file_of(dump.buf.data, 40);
+		fd = bytes_to_fd(dump.buf.data, 40);
 		assert_int_equal(read_fd(fd, NULL, 0, 0, &result), size ? 0 : -EBADMSG);
 		if (size)
 			assert_int_equal(result.stats.end_off, 40);
@@ -559,7 +550,7 @@ static void test_sparse(void **state)
 	dump_begin(&dump, false, 0);
 	dump_load(&dump, 10, CODE, 0x10, 0, "code");
 	dump_record(&dump, 0, 0xffffffffULL - 16, 20);
-	fd = file_of(dump.buf.data, dump.buf.len);
+	fd = bytes_to_fd(dump.buf.data, dump.buf.len);
 	assert_int_equal(ftruncate(fd, (off_t)10 << 30), 0);
 	assert_int_equal(read_fd(fd, &address, 1, 0, &result), 0);
 	check_name(&result, 0, "code");
@@ -605,7 +596,7 @@ static void test_deadline(void **state)
 	dump_begin(&dump, false, 0);
 	for (int i = 0; i < 100000; i++)
 		dump_load(&dump, 10, CODE, ADDRESSES_MAX, 0, "n");
-	fd = file_of(dump.buf.data, dump.buf.len);
+	fd = bytes_to_fd(dump.buf.data, dump.buf.len);
 	assert_int_equal(read_fd(fd, addresses, ADDRESSES_MAX, 1, &result), 0);
 	assert_true(result.stats.is_cut);
 	assert_true(result.stats.records < 5000);

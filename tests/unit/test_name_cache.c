@@ -7,7 +7,6 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "elf/elf_file.h"
+#include "scratch.h"
 #include "symbol/symbolizer.h"
 
 enum {
@@ -68,14 +68,9 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
-{
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
-	return nftw(fix.base, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return remove_tree(fix.base);
 }
 
 static struct module *open_exe(void)

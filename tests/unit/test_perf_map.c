@@ -13,11 +13,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/strtab.h"
+#include "scratch.h"
 #include "symbol/perf_map.h"
 
 enum { ADDRESSES_MAX = 64 };
@@ -27,15 +27,6 @@ struct result {
 	uint32_t names[ADDRESSES_MAX];
 	struct perf_map_stats stats;
 };
-
-static int file_of(const char *text, size_t len)
-{
-	int fd = memfd_create("perf_map", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, len), (ssize_t)len);
-	return fd;
-}
 
 static void read_map(int fd, const uint64_t *addresses, size_t cnt, uint64_t deadline_ns,
 		     struct result *out)
@@ -50,7 +41,7 @@ static void read_map(int fd, const uint64_t *addresses, size_t cnt, uint64_t dea
 static void read_text(const char *text, size_t len, const uint64_t *addresses, size_t cnt,
 		      struct result *out)
 {
-	int fd = file_of(text, len);
+	int fd = bytes_to_fd(text, len);
 
 	read_map(fd, addresses, cnt, 0, out);
 	close(fd);
@@ -291,7 +282,7 @@ static void test_limits(void **state)
 	static const uint64_t addresses[] = {0x1000, 0x2000, 0x3000};
 	static const char first[] = "1000 10 first\n";
 	static const char later[] = "\n2000 10 within\n3000 10 beyond\n";
-	int fd = file_of(first, sizeof(first) - 1);
+	int fd = bytes_to_fd(first, sizeof(first) - 1);
 	struct result result;
 
 	/* A time that has passed: nothing is read, which matters if there is something. */

@@ -56,19 +56,6 @@ static void assert_same_bytes(const struct buf *left, const struct buf *right)
 	assert_memory_equal(left->data, right->data, left->len);
 }
 
-static void assert_same(const struct profile *left, const struct profile *right)
-{
-	struct buf left_text, right_text;
-
-	buf_init(&left_text, BUF_NO_MAX);
-	buf_init(&right_text, BUF_NO_MAX);
-	dump_profile(left, &left_text);
-	dump_profile(right, &right_text);
-	assert_string_equal(buf_cstr(&left_text), buf_cstr(&right_text));
-	buf_deinit(&left_text);
-	buf_deinit(&right_text);
-}
-
 static void test_round_trip(void **state)
 {
 	struct profile prof, copy;

@@ -77,19 +77,6 @@ static void random_profile(struct profile *prof, uint64_t seed)
 	assert_int_equal(prof->err, 0);
 }
 
-static void assert_same(const struct profile *left, const struct profile *right)
-{
-	struct buf left_text, right_text;
-
-	buf_init(&left_text, BUF_NO_MAX);
-	buf_init(&right_text, BUF_NO_MAX);
-	dump_profile(left, &left_text);
-	dump_profile(right, &right_text);
-	assert_string_equal(buf_cstr(&left_text), buf_cstr(&right_text));
-	buf_deinit(&left_text);
-	buf_deinit(&right_text);
-}
-
 static void test_merge_into_empty(void **state)
 {
 	struct profile prof, copy;

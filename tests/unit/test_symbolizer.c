@@ -564,6 +564,19 @@ static void test_order(void **state)
 			    "other::call@plt");
 }
 
+/* A process's root with one file; remove_tree(). @folder is mkdtemp()'s template. */
+static void make_root(char *folder, const char *name, const void *bytes, size_t len)
+{
+	char path[64];
+	int fd;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
+	close(fd);
+}
+
 /* A stripped image that links to a debug file, which lies in its process's root. */
 static void test_debug_file(void **state)
 {
@@ -577,7 +590,6 @@ static void test_debug_file(void **state)
 	struct elf_image stripped, debug;
 	struct module *module;
 	uint32_t mapping, local;
-	int root_fd, fd;
 
 	image_init(&debug, EM_X86_64);
 	image_text(&debug, ".text", TEXT, NULL, 0x100);
@@ -590,18 +602,13 @@ static void test_debug_file(void **state)
 		      sizeof(link));
 	image_finish(&stripped);
 
-	assert_non_null(mkdtemp(folder));
-	root_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = openat(root_fd, link.name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(write(fd, debug.bytes, debug.len), (ssize_t)debug.len);
-	close(fd);
+	make_root(folder, link.name, debug.bytes, debug.len);
 	module = module_of_fd("/demo", bytes_to_fd(stripped.bytes, stripped.len), MODULE_PRESENT);
-	module->root_fd = root_fd;
+	module->root_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	mapping = add_mapping(fix, "/demo", module);
 	local = profile_location(&fix->prof, mapping, TEXT + 8, 0);
 	run(fix, false);
-	assert_int_equal(unlinkat(root_fd, link.name, 0), 0);
-	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(remove_tree(folder), 0);
 	check_location(fix, local, "local", "local");
 	image_deinit(&stripped);
 	image_deinit(&debug);
@@ -688,7 +695,7 @@ static void test_lines_file(void **state)
 	struct elf_image image;
 	struct module *module;
 	struct buf seed;
-	int root_fd, fd, cnt;
+	int cnt;
 
 	read_seed(&seed);
 	link.crc = (uint32_t)crc32(0, (const uint8_t *)seed.data, (uInt)seed.len);
@@ -699,16 +706,11 @@ static void test_lines_file(void **state)
 		      sizeof(link));
 	image_finish(&image);
 
-	assert_non_null(mkdtemp(folder));
-	root_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	fd = openat(root_fd, link.name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-	assert_int_equal(write(fd, seed.data, seed.len), (ssize_t)seed.len);
-	close(fd);
+	make_root(folder, link.name, seed.data, seed.len);
 	module = module_of_fd("/seed", bytes_to_fd(image.bytes, image.len), MODULE_PRESENT);
-	module->root_fd = root_fd;
+	module->root_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	cnt = count_seed_chains(fix, module, "mycrate::foo [clone .cold]");
-	assert_int_equal(unlinkat(root_fd, link.name, 0), 0);
-	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(remove_tree(folder), 0);
 	assert_true(cnt > 3);
 	buf_deinit(&seed);
 	image_deinit(&image);

@@ -25,6 +25,7 @@
 #include "base/hmap.h"
 #include "elf/elf_file.h"
 #include "proc/module.h"
+#include "scratch.h"
 #include "table_equal.h"
 #include "unwind/table_cache.h"
 #include "unwind/table_file.h"
@@ -126,30 +127,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static void remove_all(const char *path)
-{
-	DIR *dir = opendir(path);
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		char child[PATH_MAX];
-
-		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
-			continue;
-		snprintf(child, sizeof(child), "%s/%s", path, entry->d_name);
-		if (unlink(child) && (errno == EISDIR || errno == EPERM))
-			remove_all(child);
-	}
-	if (dir)
-		closedir(dir);
-	rmdir(path);
-}
-
 static int teardown(void **state)
 {
 	close(fix.exe_fd);
-	remove_all(fix.base);
-	return 0;
+	return remove_tree(fix.base);
 }
 
 static struct cache_dir *open_cache(void)

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hmap.h"
 #include "table_equal.h"
 #include "unwind/table_file.h"
 
@@ -86,9 +85,7 @@ static int decode_bytes(const void *data, size_t len)
 /* As one who knows the format would have it: with the right checksum. */
 static int decode_forged(struct parts *parts)
 {
-	size_t from = offsetof(struct table_header, source);
-
-	parts->header.checksum = hash_bytes((uint8_t *)parts + from, sizeof(*parts) - from);
+	parts->header.seal.checksum = seal_checksum(parts, sizeof(*parts));
 	return decode_bytes(parts, sizeof(*parts));
 }
 
@@ -120,9 +117,9 @@ static void test_every_byte_counts(void **state)
 
 static void test_forged_header(void **state)
 {
-	assert_refused(header.magic[7], 'S', EBADMSG);
-	assert_refused(header.format, TABLE_FORMAT_VERSION + 1, ESTALE);
-	assert_refused(header.compiler, TABLE_COMPILER_VERSION + 1, ESTALE);
+	assert_refused(header.seal.magic[7], 'S', EBADMSG);
+	assert_refused(header.seal.format, TABLE_FORMAT_VERSION + 1, ESTALE);
+	assert_refused(header.seal.rules, TABLE_COMPILER_VERSION + 1, ESTALE);
 	assert_refused(header.source.uid, 0, ESTALE);
 	assert_refused(header.source.gid, 0, ESTALE);
 	assert_refused(header.source.size_bytes, 4, ESTALE);

@@ -6,10 +6,10 @@
  *
  * -DLIBRARY: only NAME, for others to call (-shared). -DCALLS: not NAME, which a library has.
  */
+#include "cpu_time.h"
 #include "keep_frame.h"
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
 #ifndef BUSY
 #define BUSY busy
@@ -37,14 +37,6 @@ __attribute__((noinline)) void BUSY(void)
 #endif
 
 #ifndef LIBRARY
-static double cpu_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 int main(int argc, char **argv)
 {
 	double enough_s = argc > 1 ? strtod(argv[1], NULL) : 1;

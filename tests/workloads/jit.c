@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * jit SECONDS PREFIX [map|dump|memfd|late|deleted|change]...: a runtime in small (x86-64). All of
- *the time is spent in code that it writes into memory, at an address of its choice:
+ * the time is spent in code that it writes into memory, at an address of its choice:
  *
  *	main > PREFIX outer function > PREFIX hot
  *
- * map: lists it in /tmp/perf-PID.map, with a line for code that was there before; the last holds.
- * That is what it does when it is told neither.
- * dump: writes jit-PID.dump in the current folder, with lines, code that was there before, code
- *that comes in an hour, and (not with map) the outer function, which was loaded elsewhere and
- *moved. memfd: the code is in a memfd, mapped twice, as .NET does. late: the lists are begun after
- *two seconds. deleted: a dump is deleted once it is mapped, a map after three seconds. change:
- *after three seconds the dump says that hot is another function.
+ *	map      lists it in /tmp/perf-PID.map, with a line for code that was there before; the last
+ *	         holds. That is what it does when it is told neither
+ *	dump     writes jit-PID.dump in the current folder, with lines, code that was there before,
+ *	         code that comes in an hour, and (not with map) the outer function, which was loaded
+ *	         elsewhere and moved
+ *	memfd    the code is in a memfd, mapped twice, as .NET does
+ *	late     the lists are begun after two seconds
+ *	deleted  a dump is deleted once it is mapped, a map after three seconds
+ *	change   after three seconds the dump says that hot is another function
  */
 #include <fcntl.h>
 #include <stdbool.h>

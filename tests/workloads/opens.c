@@ -3,19 +3,11 @@
  * opens CPU_SECONDS LIBRARY FUNCTION...: open each library, call its function for that long, and
  * close it. Says where each function was.
  */
+#include "cpu_time.h"
 #include "keep_frame.h"
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-
-static double cpu_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 static __attribute__((noinline)) void call(void (*function)(void), double until_s)
 {

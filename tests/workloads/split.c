@@ -7,15 +7,15 @@
  *	main > deal_deck > work_10 > burn	1/10
  *
  * All three call the same loop with the same count, so the shares are exact in work. The order is
- *shuffled anew for each ten calls: no sampling period can run in step with it. --unlink: delete the
- *own file first of all.
+ * shuffled anew for each ten calls: no sampling period can run in step with it. --unlink: delete
+ * the own file first of all.
  */
+#include "cpu_time.h"
 #include "keep_frame.h"
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { DECK = 10, SEVENTY = 7, TWENTY = 2, LOOPS = 30000 };
@@ -76,14 +76,6 @@ static __attribute__((noinline)) void deal_deck(void)
 		work();
 	}
 	KEEP_FRAME();
-}
-
-static double cpu_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 int main(int argc, char **argv)

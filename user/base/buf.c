@@ -140,13 +140,30 @@ char *buf_take(struct buf *buf, size_t *len_out)
 	return taken;
 }
 
+static const char hex_digits[] = "0123456789abcdef";
+
 void hex_format(const uint8_t *bytes, size_t cnt, char *out)
 {
-	static const char digits[] = "0123456789abcdef";
-
 	for (size_t i = 0; i < cnt; i++) {
-		*out++ = digits[bytes[i] >> 4];
-		*out++ = digits[bytes[i] & 15];
+		*out++ = hex_digits[bytes[i] >> 4];
+		*out++ = hex_digits[bytes[i] & 15];
 	}
 	*out = '\0';
+}
+
+size_t hex_parse(const char *hex, uint8_t *out, size_t max)
+{
+	size_t len = strlen(hex);
+
+	if (len % 2 || len / 2 > max)
+		return 0;
+	for (size_t i = 0; i < len; i += 2) {
+		const char *high = memchr(hex_digits, hex[i], 16);
+		const char *low = memchr(hex_digits, hex[i + 1], 16);
+
+		if (!high || !low)
+			return 0;
+		out[i / 2] = (uint8_t)((high - hex_digits) << 4 | (low - hex_digits));
+	}
+	return len / 2;
 }

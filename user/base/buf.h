@@ -35,6 +35,9 @@ void buf_add_char(struct buf *buf, char chr);
 void buf_add_u64(struct buf *buf, uint64_t value); /* decimal */
 /* @cnt bytes as lower-case hexadecimal into @out: 2 * cnt characters and a NUL. */
 void hex_format(const uint8_t *bytes, size_t cnt, char *out);
+/* The inverse: how many bytes, at most @max, went into @out; 0: @hex is longer, empty, or not what
+ * hex_format() writes. */
+size_t hex_parse(const char *hex, uint8_t *out, size_t max);
 
 void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

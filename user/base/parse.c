@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/search.h"
 
 enum {
 	NUMBERS_MAX = 1 << 20 /* in one list */
@@ -50,17 +51,6 @@ static const struct unit duration_units[] = {
 	{NULL, 0},
 };
 
-static unsigned int digit_of(char chr)
-{
-	if (chr >= '0' && chr <= '9')
-		return (unsigned int)(chr - '0');
-	if (chr >= 'a' && chr <= 'f')
-		return (unsigned int)(chr - 'a') + 10;
-	if (chr >= 'A' && chr <= 'F')
-		return (unsigned int)(chr - 'A') + 10;
-	return UINT32_MAX;
-}
-
 /*
  * The digits at *@pos, which moves behind them. -EINVAL if there are none; -ERANGE if they are too
  * many, *@pos being behind them all the same: "999...9x" is of no form before it is too large.
@@ -71,9 +61,9 @@ static int scan_digits(const char **pos, unsigned int base, uint64_t *out)
 	bool too_large = false;
 	uint64_t value = 0;
 
-	for (; digit_of(**pos) < base; (*pos)++) {
+	for (; digit_value(**pos) < base; (*pos)++) {
 		too_large |= __builtin_mul_overflow(value, (uint64_t)base, &value);
-		too_large |= __builtin_add_overflow(value, digit_of(**pos), &value);
+		too_large |= __builtin_add_overflow(value, digit_value(**pos), &value);
 	}
 	if (*pos == start)
 		return -EINVAL;
@@ -131,7 +121,7 @@ static int parse_scaled(const char *str, const struct unit *units, bool allow_fr
 	/* Digits worth less than one step are dropped. */
 	part = unit->scale / 10;
 	for (; fraction && fraction < pos; fraction++, part /= 10) {
-		if (__builtin_add_overflow(value, digit_of(*fraction) * part, &value))
+		if (__builtin_add_overflow(value, digit_value(*fraction) * part, &value))
 			return -ERANGE;
 	}
 	*out = value;
@@ -222,17 +212,7 @@ int number_set_parse(struct number_set *set, const char *str)
 /* The place of the first item that is not below @number. */
 static size_t number_set_place(const struct number_set *set, uint32_t number)
 {
-	size_t low = 0, high = set->cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (set->items[mid] < number)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	return SEARCH_CNT(i, set->cnt, set->items[i] < number);
 }
 
 int number_set_add(struct number_set *set, uint32_t number)

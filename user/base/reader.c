@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/parse.h"
+
 void reader_init(struct reader *rd, const void *data, size_t len)
 {
 	/* NULL + 0 is undefined in C, and an empty buffer has no memory. */
@@ -170,26 +172,15 @@ struct reader reader_sub(struct reader *rd, size_t len)
 	return sub;
 }
 
-static unsigned int digit_value(uint8_t chr)
-{
-	if (chr >= '0' && chr <= '9')
-		return chr - '0';
-	if (chr >= 'a' && chr <= 'f')
-		return chr - 'a' + 10;
-	if (chr >= 'A' && chr <= 'F')
-		return chr - 'A' + 10;
-	return UINT32_MAX;
-}
-
 uint64_t reader_number(struct reader *rd, int base)
 {
 	const uint8_t *pos = rd->pos;
 	uint64_t value = 0;
 
 	for (; !rd->err && pos < rd->end; pos++) {
-		unsigned int digit = digit_value(*pos);
+		uint32_t digit = digit_value((char)*pos);
 
-		if (digit >= (unsigned int)base)
+		if (digit >= (uint32_t)base)
 			break;
 		if (__builtin_mul_overflow(value, (uint64_t)base, &value) ||
 		    __builtin_add_overflow(value, digit, &value)) {

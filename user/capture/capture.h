@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Capture: owns the BPF object, the perf events and the maps; turns what the kernel aggregated into
- *a profile. The only folder (with the row loader) that knows libbpf.
+ * a profile. The only folder (with the row loader) that knows libbpf.
  *
- *	capture_open()    checks, loads, attaches everything disabled          (errors name the
- *object and the fix) capture_start()   enables the events capture_run()     waits for signals'
- *eventfd, deadline or the target's end; meanwhile drains capture_window()  --interval: one more
- *drain, then hands out the profile so far and starts a new one capture_stop()    disables, last
- *drain, closes the books capture_close()
+ *	capture_open()    checks, loads, attaches everything disabled (errors name the object and
+ *	                  the fix)
+ *	capture_start()   enables the events
+ *	capture_run()     waits for signals' eventfd, deadline or the target's end; meanwhile drains
+ *	capture_window()  --interval: one more drain, then hands out the profile so far and starts a
+ *	                  new one
+ *	capture_stop()    disables, last drain, closes the books
+ *	capture_close()
  */
 #ifndef BPFPROF_CAPTURE_CAPTURE_H
 #define BPFPROF_CAPTURE_CAPTURE_H

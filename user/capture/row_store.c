@@ -231,18 +231,8 @@ static uint16_t page_find(const struct shard_memory *mem, const struct bp_row_pa
 			  uint16_t key)
 {
 	const uint32_t *rows = mem->rows + page->block * BP_ROWS_PER_BLOCK + page->first;
-	uint32_t low = 0, cnt = page->cnt;
 
-	if (!cnt)
-		return RULE16_GAP;
-	while (cnt > 1) {
-		uint32_t half = cnt / 2;
-
-		if (row_key(rows[low + half]) <= key)
-			low += half;
-		cnt -= half;
-	}
-	return row_rule16(rows[low]);
+	return page->cnt ? row_page_find(rows, page->cnt, key) : RULE16_GAP;
 }
 
 int row_store_find(const struct row_store *store, uint32_t exe_id, uint64_t file_off,

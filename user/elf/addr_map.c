@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/search.h"
 
 struct sweep {
 	const struct addr_span *spans; /* ascending by lo */
@@ -144,17 +145,7 @@ void addr_map_deinit(struct addr_map *map)
 /* How many pieces begin at or before @vaddr. */
 static size_t pieces_to(const struct addr_map *map, uint64_t vaddr)
 {
-	size_t lo = 0, hi = map->cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (map->pieces[mid].lo <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_CNT(i, map->cnt, map->pieces[i].lo <= vaddr);
 }
 
 uint32_t addr_map_find(const struct addr_map *map, uint64_t vaddr)

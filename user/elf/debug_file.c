@@ -20,10 +20,7 @@
 #include "elf/root_file.h"
 #include "elf/symtab.h"
 
-enum {
-	BUILD_ID_MAX_BYTES = 64, /* SHA-1 makes 20 */
-	MINI_MAX_BYTES = 64 << 20, /* Fedora's largest have a few MiB */
-};
+enum { MINI_MAX_BYTES = 64 << 20 }; /* Fedora's largest have a few MiB */
 
 static const char debug_root[] = "/usr/lib/debug";
 
@@ -105,12 +102,13 @@ static bool search_spot(const struct search *search, size_t nr, struct spot *out
 	return true;
 }
 
-static void build_id_path(const char *folder, const uint8_t *build_id, size_t len, struct buf *out)
+void debug_id_path(const char *folder, const uint8_t *build_id, size_t len, const char *suffix,
+		   struct buf *out)
 {
-	char hex[2 * BUILD_ID_MAX_BYTES + 1];
+	char hex[2 * BUILD_ID_MAX + 1];
 
-	hex_format(build_id, len < BUILD_ID_MAX_BYTES ? len : BUILD_ID_MAX_BYTES, hex);
-	buf_printf(out, "%s/.build-id/%.2s/%s.debug", folder, hex, hex + 2);
+	hex_format(build_id, len < BUILD_ID_MAX ? len : BUILD_ID_MAX, hex);
+	buf_printf(out, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, suffix);
 }
 
 /* The path of @spot into @out. False when the image does not name it. */
@@ -124,7 +122,7 @@ static bool spot_path(const struct search *search, const struct spot *spot, stru
 	if (spot->place == PLACE_BUILD_ID) {
 		if (query->build_id_len < 2)
 			return false;
-		build_id_path(spot->folder, query->build_id, query->build_id_len, out);
+		debug_id_path(spot->folder, query->build_id, query->build_id_len, ".debug", out);
 		return !out->err;
 	}
 	if (!slash || (!search->link.name[0] && spot->place != PLACE_NAME))
@@ -151,7 +149,7 @@ static bool is_same_machine(const struct elf_file *left, const struct elf_file *
 static int check_identity(const struct search *search, const struct elf_file *debug, int fd)
 {
 	const struct debug_query *query = search->query;
-	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint8_t build_id[BUILD_ID_MAX];
 
 	if (!is_same_machine(query->elf, debug))
 		return -ESTALE;
@@ -393,7 +391,7 @@ static int try_alt_dirs(const struct dwarf_alt_link *link, const char *const *di
 
 		buf_init(&by_name, PATH_MAX);
 		buf_init(&by_id, PATH_MAX);
-		build_id_path(*dirs, link->build_id, link->build_id_len, &by_id);
+		debug_id_path(*dirs, link->build_id, link->build_id_len, ".debug", &by_id);
 		buf_printf(&by_name, "%s/.dwz/%s", *dirs, slash ? slash + 1 : link->name);
 		if (!by_id.err)
 			fd = try_alt(link, host_fd, buf_cstr(&by_id));
@@ -422,7 +420,7 @@ int debug_alt_open(const struct debug_query *query, const struct elf_file *elf, 
 	if (link.name[0] != '/' && slash)
 		buf_add(&by_name, path, (size_t)(slash + 1 - path));
 	buf_add_str(&by_name, link.name);
-	build_id_path(debug_root, link.build_id, link.build_id_len, &by_id);
+	debug_id_path(debug_root, link.build_id, link.build_id_len, ".debug", &by_id);
 	fd = try_alt_dirs(&link, query->debug_dirs, host_fd);
 	for (size_t i = 0; i < sizeof(roots) / sizeof(*roots) && fd < 0; i++) {
 		if (!by_name.err)

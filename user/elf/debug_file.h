@@ -41,6 +41,7 @@
 
 #include "elf/elf_file.h"
 
+struct buf;
 struct debuginfod;
 
 enum debug_kind {
@@ -102,5 +103,9 @@ uint64_t debug_places_hash(const struct debug_query *query);
  */
 int debug_alt_open(const struct debug_query *query, const struct elf_file *elf, const char *path,
 		   int root_fd);
+
+/* Append to @out where a file lies by its build-id: FOLDER/.build-id/12/ab34...SUFFIX. */
+void debug_id_path(const char *folder, const uint8_t *build_id, size_t len, const char *suffix,
+		   struct buf *out);
 
 #endif

@@ -18,7 +18,6 @@ enum {
 	/* Paths of source files, together. */
 	PATHS_MAX_BYTES = 4 << 20,
 	PATH_MAX_BYTES = 8192,
-	BUILD_ID_MAX = 64,
 	ALT_LINK_MAX_BYTES = PATH_MAX_BYTES + BUILD_ID_MAX,
 };
 

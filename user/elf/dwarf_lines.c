@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "elf/dwarf_const.h"
 #include "elf/dwarf_line_files.h"
 
@@ -290,38 +291,14 @@ size_t dwarf_lines_bytes(const struct dwarf_lines *lines)
 
 /* --- Lookups --- */
 
-/* How many runs begin at or before @vaddr. */
-static size_t runs_to(const struct dwarf_lines *lines, uint64_t vaddr)
-{
-	size_t lo = 0, hi = lines->runs_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (lines->runs[mid].lo <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
 /* The last chunk of @run that begins at or before @vaddr, which is in the run. */
 static const struct dwarf_line_chunk *find_chunk(const struct dwarf_lines *lines,
 						 const struct dwarf_line_run *run, uint64_t vaddr)
 {
 	const struct dwarf_line_chunk *chunks = &lines->chunks[run->chunks_at];
-	size_t lo = 1, hi = run->chunks_cnt;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (chunks[mid].row.vaddr <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return &chunks[lo - 1];
+	/* The first begins with the run. */
+	return &chunks[SEARCH_CNT(i, run->chunks_cnt, chunks[i].row.vaddr <= vaddr) - 1];
 }
 
 /* Read the row behind cursor->next, which becomes cursor->row. */
@@ -360,7 +337,7 @@ int dwarf_lines_find(const struct dwarf_lines *lines, uint64_t vaddr,
 		     struct dwarf_line_cursor *cursor, const struct dwarf_line_row **row,
 		     uint64_t *end)
 {
-	size_t cnt = runs_to(lines, vaddr);
+	size_t cnt = SEARCH_CNT(i, lines->runs_cnt, lines->runs[i].lo <= vaddr);
 	const struct dwarf_line_run *run = cnt ? &lines->runs[cnt - 1] : NULL;
 	uint64_t next_run = cnt < lines->runs_cnt ? lines->runs[cnt].lo : UINT64_MAX;
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "base/search.h"
 #include "elf/dwarf_const.h"
 
 enum {
@@ -124,21 +125,14 @@ int dwarf_units_read(struct dwarf_image *image)
 
 struct dwarf_unit_slot *dwarf_units_find(struct dwarf_image *image, uint64_t off)
 {
-	size_t lo = 0, hi;
+	size_t at;
 
 	if (dwarf_units_read(image))
 		return NULL;
-	for (hi = image->slots_cnt; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (image->slots[mid].end <= off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == image->slots_cnt || off < image->slots[lo].off)
+	at = SEARCH_CNT(i, image->slots_cnt, image->slots[i].end <= off);
+	if (at == image->slots_cnt || off < image->slots[at].off)
 		return NULL;
-	return &image->slots[lo];
+	return &image->slots[at];
 }
 
 /* --- The first entry --- */

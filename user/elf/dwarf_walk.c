@@ -7,7 +7,7 @@
  *	stretches	f1.f2....g2g3.f3f4...		g2: in g, on line 2, called from f
  *
  * Where a function was called from is the same for all of its stretches, and so is its name: both
- *are looked up once for each function.
+ * are looked up once for each function.
  */
 #include "elf/dwarf_index.h"
 

@@ -10,6 +10,8 @@
 
 struct elf_file;
 
+enum { BUILD_ID_MAX = 64 }; /* bytes; SHA-1 makes 20 */
+
 /* From a descriptor (borrowed; must stay open) or from memory (borrowed, as the vdso's). *owned*;
  * NULL + errno (EBADMSG: not a usable ELF file). */
 struct elf_file *elf_file_open(int fd);

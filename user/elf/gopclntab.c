@@ -2,6 +2,8 @@
 /* Decoding .gopclntab in place. */
 #include "elf/gopclntab.h"
 
+#include "base/search.h"
+
 enum {
 	FUNCS_MAX = 1 << 24,
 	POINTER_BYTES = 8,
@@ -108,19 +110,7 @@ uint64_t go_pclntab_entry(const struct go_pclntab *tab, uint64_t index)
 
 uint64_t go_pclntab_search(const struct go_pclntab *tab, uint64_t vaddr)
 {
-	uint64_t low = 0, cnt = tab->func_cnt;
-
-	while (cnt) {
-		uint64_t half = cnt / 2;
-
-		if (go_pclntab_entry(tab, low + half) < vaddr) {
-			low += half + 1;
-			cnt -= half + 1;
-		} else {
-			cnt = half;
-		}
-	}
-	return low;
+	return SEARCH_CNT(i, tab->func_cnt, go_pclntab_entry(tab, i) < vaddr);
 }
 
 bool go_pclntab_func(const struct go_pclntab *tab, uint64_t index, struct go_func *out)

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/search.h"
 
 enum {
 	RADIX_BITS = 11, /* three passes cover 32 bits, and the counts stay in the first-level cache
@@ -176,17 +177,7 @@ void symbol_index_deinit(struct symbol_index *index)
 
 const struct symbol_range *symbol_index_find(const struct symbol_index *index, uint32_t rel)
 {
-	size_t low = 0, high = index->cnt; /* the answer is before high */
+	size_t cnt = SEARCH_CNT(i, index->cnt, index->ranges[i].start <= rel);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (index->ranges[mid].start <= rel)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || rel >= index->ranges[low - 1].end)
-		return NULL;
-	return &index->ranges[low - 1];
+	return cnt && rel < index->ranges[cnt - 1].end ? &index->ranges[cnt - 1] : NULL;
 }

@@ -11,6 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "elf/elf_priv.h"
 #include "elf/plt.h"
 #include "elf/symbol_index.h"
@@ -109,25 +110,18 @@ static int collect_texts(struct builder *bld)
 static const struct text_section *text_at(struct builder *bld, uint64_t vaddr)
 {
 	const struct text_section *hint;
-	size_t low = 0, high = bld->text_cnt;
+	size_t cnt;
 
 	if (!bld->text_cnt)
 		return NULL;
 	hint = &bld->texts[bld->text_hint];
 	if (vaddr >= hint->start && vaddr < hint->end)
 		return hint;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (bld->texts[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || vaddr >= bld->texts[low - 1].end)
+	cnt = SEARCH_CNT(i, bld->text_cnt, bld->texts[i].start <= vaddr);
+	if (!cnt || vaddr >= bld->texts[cnt - 1].end)
 		return NULL;
-	bld->text_hint = low - 1;
-	return &bld->texts[low - 1];
+	bld->text_hint = cnt - 1;
+	return &bld->texts[cnt - 1];
 }
 
 /* @offset's string, "" when it lies outside or the table does not end in a NUL behind it. */

@@ -295,15 +295,6 @@ static bool line_equal(const void *owner, uint32_t index, const void *key)
 		       wanted->cnt * sizeof(*folder->frames));
 }
 
-static int64_t add_saturating(int64_t left, int64_t right)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(left, right, &sum))
-		return right > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
-}
-
 /* Add @value to the line of @sample; a line that is known gives its frames back. */
 static int add_line(struct folder *folder, const struct profile_sample *sample, int64_t value)
 {
@@ -318,7 +309,7 @@ static int add_line(struct folder *folder, const struct profile_sample *sample, 
 	hash = hash_bytes(folder->frames + wanted.first, wanted.cnt * sizeof(*folder->frames));
 	known = hmap_find(&folder->line_index, hash, line_equal, folder, &wanted);
 	if (known != HMAP_NONE) {
-		folder->lines[known].value = add_saturating(folder->lines[known].value, value);
+		folder->lines[known].value = profile_value_sum(folder->lines[known].value, value);
 		folder->frame_cnt = wanted.first;
 		return 0;
 	}

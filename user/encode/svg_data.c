@@ -12,7 +12,7 @@
  *
  * `up` says how far to climb from the node before to reach the parent: 0, a child of it, 1, its
  * sibling, and so on. `frame` is name * 32 + kind * 4 + flags. A total is not written: it is the
- *sum of the selves in the subtree.
+ * sum of the selves in the subtree.
  */
 #include "encode/svg.h"
 

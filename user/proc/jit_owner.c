@@ -68,33 +68,6 @@ static int read_status(struct jit_owner *owner)
 	return has_euid ? 0 : -EBADMSG;
 }
 
-int jit_owner_open(pid_t tgid, struct jit_owner *out)
-{
-	struct jit_owner owner = {.own_pid = (uint64_t)tgid};
-	char path[64];
-	int err;
-
-	if (tgid <= 0)
-		return -ESRCH;
-	snprintf(path, sizeof(path), "/proc/%d", (int)tgid);
-	owner.proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (owner.proc_fd < 0)
-		return -errno;
-	err = read_status(&owner);
-	if (err) {
-		close(owner.proc_fd);
-		return err;
-	}
-	*out = owner;
-	return 0;
-}
-
-void jit_owner_close(struct jit_owner *owner)
-{
-	close(owner->proc_fd);
-	owner->proc_fd = -1;
-}
-
 int jit_owner_root(const struct jit_owner *owner)
 {
 	int fd = openat(owner->proc_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -102,11 +75,36 @@ int jit_owner_root(const struct jit_owner *owner)
 	return fd < 0 ? -errno : fd;
 }
 
-int jit_owner_check(const struct jit_owner *owner, int fd)
+/* 0, -EPERM, or another negative errno. */
+static int check_file(const struct jit_owner *owner, int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return -errno;
 	return (st.st_uid && st.st_uid != owner->euid) || (st.st_mode & S_IWOTH) ? -EPERM : 0;
+}
+
+int jit_owner_open_file(pid_t tgid, int (*open_file)(const struct jit_owner *owner))
+{
+	_cleanup_close_ int proc_fd = -1, fd = -1;
+	struct jit_owner owner = {.own_pid = (uint64_t)tgid};
+	char path[64];
+	int err;
+
+	if (tgid <= 0)
+		return -ESRCH;
+	snprintf(path, sizeof(path), "/proc/%d", (int)tgid);
+	proc_fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (proc_fd < 0)
+		return -errno;
+	owner.proc_fd = proc_fd;
+	err = read_status(&owner);
+	if (err)
+		return err;
+	fd = open_file(&owner);
+	if (fd < 0)
+		return fd;
+	err = check_file(&owner, fd);
+	return err ? err : take_fd(&fd);
 }

@@ -152,29 +152,16 @@ static int open_path(const struct jit_owner *owner, const struct marker *marker)
 
 static int open_dump(const struct jit_owner *owner)
 {
-	_cleanup_close_ int fd = -1;
 	struct marker marker;
-	int err = find_marker(owner, &marker);
+	int fd, err = find_marker(owner, &marker);
 
 	if (err)
 		return err;
 	fd = open_mapping(owner, &marker);
-	if (fd < 0)
-		fd = open_path(owner, &marker);
-	if (fd < 0)
-		return fd;
-	err = jit_owner_check(owner, fd);
-	return err ? err : take_fd(&fd);
+	return fd < 0 ? open_path(owner, &marker) : fd;
 }
 
 int jitdump_file_open(pid_t tgid)
 {
-	struct jit_owner owner;
-	int fd = jit_owner_open(tgid, &owner);
-
-	if (fd)
-		return fd;
-	fd = open_dump(&owner);
-	jit_owner_close(&owner);
-	return fd;
+	return jit_owner_open_file(tgid, open_dump);
 }

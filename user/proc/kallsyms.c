@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/reader.h"
+#include "base/search.h"
 #include "base/strtab.h"
 
 enum {
@@ -396,21 +397,13 @@ size_t kallsyms_cnt(const struct kallsyms *syms)
 /* NULL: no code that is known is there. */
 static const struct ksym *find_sym(const struct kallsyms *syms, uint64_t ip)
 {
-	size_t low = 0, high = syms->cnt;
+	size_t cnt = SEARCH_CNT(i, syms->cnt, syms->syms[i].ip <= ip);
 	const struct ksym *sym;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (syms->syms[mid].ip <= ip)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (!low || syms->syms[low - 1].rank == KSYM_END)
+	if (!cnt || syms->syms[cnt - 1].rank == KSYM_END)
 		return NULL;
-	sym = &syms->syms[low - 1];
-	if ((low == syms->cnt || syms->syms[low].owner != sym->owner) &&
+	sym = &syms->syms[cnt - 1];
+	if ((cnt == syms->cnt || syms->syms[cnt].owner != sym->owner) &&
 	    ip - sym->ip >= KALLSYMS_TAIL_BYTES)
 		return NULL;
 	return sym;

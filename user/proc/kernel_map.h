@@ -12,7 +12,7 @@
  *	                 (proc/ksym_record.h): everything but modules
  *
  * Samples carry no time, but are counted by epochs, from one flip to the next. In an epoch the
- *owner of an address is
+ * owner of an address is
  *
  *	1. the core kernel, where that has a symbol there
  *	2. of what was announced, and the base's module, the one that was there longest

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "elf/elf_file.h"
+
 enum module_kind {
 	MODULE_FILE, /* an ELF file on some file system */
 	MODULE_VDSO, /* the kernel's vdso image */
@@ -19,8 +21,6 @@ enum module_kind {
 	MODULE_JIT, /* one process' anonymous code, and its runtime's lists of names */
 	MODULE_KERNEL, /* kernel text, modules, BPF programs */
 };
-
-enum { BUILD_ID_MAX = 64 };
 
 /* Why a module of kind MODULE_FILE has no descriptor. */
 enum module_absence {

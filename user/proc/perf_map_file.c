@@ -12,28 +12,15 @@
 static int open_map(const struct jit_owner *owner)
 {
 	_cleanup_close_ int root_fd = jit_owner_root(owner);
-	_cleanup_close_ int fd = -1;
 	char path[64];
-	int err;
 
 	if (root_fd < 0)
 		return root_fd;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu64 ".map", owner->own_pid);
-	fd = root_file_open_nofollow(root_fd, path);
-	if (fd < 0)
-		return fd;
-	err = jit_owner_check(owner, fd);
-	return err ? err : take_fd(&fd);
+	return root_file_open_nofollow(root_fd, path);
 }
 
 int perf_map_file_open(pid_t tgid)
 {
-	struct jit_owner owner;
-	int fd = jit_owner_open(tgid, &owner);
-
-	if (fd)
-		return fd;
-	fd = open_map(&owner);
-	jit_owner_close(&owner);
-	return fd;
+	return jit_owner_open_file(tgid, open_map);
 }

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/search.h"
 
 /* Wider than any sum of counts, so that a check cannot be fooled by overflow. */
 typedef unsigned __int128 wide_t;
@@ -94,25 +95,9 @@ static void add_reasons(struct ledger_reasons *dst, const struct ledger_reasons 
 		ledger_reason_add(dst, src->items[i].name, src->items[i].cnt);
 }
 
-/* Where @cpu is, or would be, among the rows, which are in ascending order. */
-static size_t row_place(const struct ledger_event *event, int32_t cpu)
-{
-	size_t low = 0, high = event->per_cpu_cnt;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (event->per_cpu[mid].cpu < cpu)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 struct ledger_row *ledger_row(struct ledger_event *event, int32_t cpu)
 {
-	size_t at = row_place(event, cpu);
+	size_t at = SEARCH_CNT(i, event->per_cpu_cnt, event->per_cpu[i].cpu < cpu);
 
 	if (at < event->per_cpu_cnt && event->per_cpu[at].cpu == cpu)
 		return &event->per_cpu[at];

@@ -216,6 +216,16 @@ int profile_set_ledger(struct profile *prof, const struct ledger *ledger);
  * only look like a ledger are not one. */
 int profile_get_ledger(const struct profile *prof, struct ledger *out);
 
+/* Two values together; the sum stops at the ends of the type. */
+static inline int64_t profile_value_sum(int64_t left, int64_t right)
+{
+	int64_t sum;
+
+	if (__builtin_add_overflow(left, right, &sum))
+		return right > 0 ? INT64_MAX : INT64_MIN;
+	return sum;
+}
+
 /* Sum of value @value over all samples. */
 int64_t profile_total(const struct profile *prof, uint32_t value);
 

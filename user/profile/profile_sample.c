@@ -166,15 +166,6 @@ static bool sample_equal(const void *owner, uint32_t index, const void *key)
 	return known->stack == wanted->stack && known->label_set == wanted->label_set;
 }
 
-static int64_t add_saturating(int64_t left, int64_t right)
-{
-	int64_t sum;
-
-	if (__builtin_add_overflow(left, right, &sum))
-		return right > 0 ? INT64_MAX : INT64_MIN;
-	return sum;
-}
-
 static uint32_t add_sample(struct profile *prof, const struct profile_sample *sample, uint64_t hash)
 {
 	if (!profile_reserve(prof, &prof->samples, &prof->sample_cap, prof->sample_cnt, 1,
@@ -210,7 +201,7 @@ uint32_t profile_sample(struct profile *prof, uint32_t stack, uint32_t label_set
 		return PROFILE_NONE;
 	sums = prof->values + (size_t)sample * prof->value_type_cnt;
 	for (uint32_t i = 0; i < prof->value_type_cnt; i++)
-		sums[i] = add_saturating(sums[i], values[i]);
+		sums[i] = profile_value_sum(sums[i], values[i]);
 	return sample;
 }
 
@@ -219,7 +210,7 @@ int64_t profile_total(const struct profile *prof, uint32_t value)
 	int64_t total = 0;
 
 	for (size_t i = 0; i < prof->sample_cnt; i++)
-		total = add_saturating(total, prof->values[i * prof->value_type_cnt + value]);
+		total = profile_value_sum(total, prof->values[i * prof->value_type_cnt + value]);
 	return total;
 }
 

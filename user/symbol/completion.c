@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "elf/debuginfod.h"
@@ -24,28 +25,12 @@ struct work {
 
 /* --- Files --- */
 
-static int digit_of(char chr)
-{
-	if (chr >= '0' && chr <= '9')
-		return chr - '0';
-	return chr >= 'a' && chr <= 'f' ? chr - 'a' + 10 : -1;
-}
-
-/* The bytes of lower-case hexadecimal @hex; 0 when it is anything else. */
+/* How long the build-id @hex is, which goes into @out; 0: no file can be found by it. */
 static uint32_t parse_build_id(const char *hex, uint8_t out[static BUILD_ID_MAX])
 {
-	size_t len = strlen(hex);
+	size_t len = hex_parse(hex, out, BUILD_ID_MAX);
 
-	if (len < 4 || len % 2 || len > 2 * BUILD_ID_MAX)
-		return 0;
-	for (size_t i = 0; i < len; i += 2) {
-		int high = digit_of(hex[i]), low = digit_of(hex[i + 1]);
-
-		if (high < 0 || low < 0)
-			return 0;
-		out[i / 2] = (uint8_t)(high << 4 | low);
-	}
-	return (uint32_t)(len / 2);
+	return len < 2 ? 0 : (uint32_t)len;
 }
 
 /* Code of the kernel and its modules, and of JIT compilers, is in no file that we could find. */

@@ -2,8 +2,8 @@
 /*
  * Completing a profile that was recorded elsewhere: its mappings' files are found by build-id
  * (symbol/locate.h), and what has no name, or a name without lines, is named from them. Kernel
- *frames and those of JIT code keep what they have: only the host that recorded them could name
- *them.
+ * frames and those of JIT code keep what they have: only the host that recorded them could name
+ * them.
  *
  *	completion_init()	files that are here
  *	completion_ask()	servers are asked for the others

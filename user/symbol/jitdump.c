@@ -22,6 +22,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/search.h"
 #include "symbol/addresses.h"
 #include "symbol/jitdump_code.h"
 #include "symbol/jitdump_records.h"
@@ -212,22 +213,6 @@ static int collect_moved(struct dump_pass *pass)
 	return 0;
 }
 
-/* The first place in the list of moved code with @code_index or a greater one. */
-static size_t find_index(const struct dump_pass *pass, uint64_t code_index)
-{
-	size_t low = 0, high = pass->moved_cnt;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pass->moved[middle].code_index < code_index)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The last load before a move is that of the code that has moved. */
 static void take_moved_load(struct dump_pass *pass, const struct dump_record *record)
 {
@@ -240,7 +225,7 @@ static void take_moved_load(struct dump_pass *pass, const struct dump_record *re
 	if (!dump_record_load(record, &load) || !is_writers(pass, load.pid))
 		return;
 	debug_off = take_debug(pass, load.start);
-	first = find_index(pass, load.code_index);
+	first = SEARCH_CNT(k, pass->moved_cnt, pass->moved[k].code_index < load.code_index);
 	for (i = first; i < pass->moved_cnt && pass->moved[i].code_index == load.code_index; i++) {
 		struct dump_moved *moved = &pass->moved[i];
 

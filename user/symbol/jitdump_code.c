@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/search.h"
 #include "profile/ledger.h"
 #include "symbol/addresses.h"
 
@@ -180,17 +181,9 @@ static int read_lines(const struct dump_file *file, uint64_t off, const struct d
 /* The line that governs @off in the code; NULL: that is before the first. */
 static const struct dump_line *find_line(const struct dump_lines *lines, uint64_t off)
 {
-	size_t low = 0, high = lines->cnt;
+	size_t cnt = SEARCH_CNT(i, lines->cnt, lines->items[i].off <= off);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lines->items[middle].off <= off)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &lines->items[low - 1] : NULL;
+	return cnt ? &lines->items[cnt - 1] : NULL;
 }
 
 static int set_line(const struct dump_line *line, struct strtab *strings, struct jitdump_name *out)

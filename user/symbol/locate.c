@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "elf/debug_file.h"
 #include "elf/debuginfod.h"
 #include "elf/elf_file.h"
 #include "elf/root_file.h"
@@ -25,7 +26,6 @@ enum shape {
 struct search {
 	const struct image_id *image;
 	int root_fd; /* our own */
-	char hex[2 * BUILD_ID_MAX + 1];
 };
 
 /* Is @fd the image, or what was split off it? Not elf_build_id_fd(): debug files have no content
@@ -68,8 +68,8 @@ static int try_folder(const struct search *search, const char *folder, const cha
 
 		buf_init(&out, PATH_MAX);
 		if (shape == SHAPE_ID)
-			buf_printf(&out, "%s/.build-id/%.2s/%s%s", folder, search->hex,
-				   search->hex + 2, suffix);
+			debug_id_path(folder, search->image->build_id, search->image->build_id_len,
+				      suffix, &out);
 		else if (name)
 			buf_printf(&out, "%s%s%s", folder, shape == SHAPE_PATH ? path : name,
 				   suffix);
@@ -112,7 +112,6 @@ struct module *locate_module(const struct image_id *image, const struct symbol_s
 		errno = root_fd < 0 ? errno : ENOENT;
 		return NULL;
 	}
-	hex_format(image->build_id, image->build_id_len, search.hex);
 	fd = try_folders(&search, sources->debug_dirs, "");
 	if (fd < 0 && image->path[0] == '/')
 		fd = try_path(&search, image->path);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Finding the file of a mapping without its process: of a profile that was recorded elsewhere, or
- *long ago. The build-id decides; the path only says where to look first:
+ * long ago. The build-id decides; the path only says where to look first:
  *
  *	in each --debug-dir DIR		DIR/.build-id/12/ab34..., DIR/<path>, DIR/<name>
  *	on this host			<path>
- *	the debug file alone		DIR/.build-id/12/ab34....debug, DIR/<name>.debug,
- * /usr/lib/debug/... from debuginfod			what has arrived: the debug file, the
- *executable
+ *	the debug file alone		the same in each DIR and in /usr/lib/debug, with .debug
+ *	from debuginfod			what has arrived: the debug file, the executable
  *
  * The image itself is preferred: it has the program headers and Go's tables, and its debug file is
  * looked for later (elf/debug_file.h). A debug file alone names all but PLT entries.

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint8_t magic[8] = {'b', 'p', 'f', 'p', 'n', 'a', 'm', 'e'};
-
-/* The checksum is of all that follows it. */
-enum { CHECKED_FROM = offsetof(struct name_header, source) };
+const struct seal name_file_seal = {
+	.magic = {'b', 'p', 'f', 'p', 'n', 'a', 'm', 'e'},
+	.format = NAME_FORMAT_VERSION,
+	.rules = NAME_RULES_VERSION,
+};
 
 static uint64_t file_bytes(const struct name_header *header)
 {
@@ -19,63 +20,44 @@ static uint64_t file_bytes(const struct name_header *header)
 	       header->sites_cnt * sizeof(struct name_site) + header->strings_bytes;
 }
 
-static uint64_t checksum_of(const void *file, size_t len)
-{
-	return hash_bytes((const uint8_t *)file + CHECKED_FROM, len - CHECKED_FROM);
-}
-
-static uint8_t *put(uint8_t *pos, const void *data, size_t len)
-{
-	if (len)
-		memcpy(pos, data, len);
-	return pos + len;
-}
-
 void *name_file_encode(const struct name_table *table, const struct name_source *source,
 		       size_t *len)
 {
-	struct name_header header = {
-		.format = NAME_FORMAT_VERSION,
-		.rules = NAME_RULES_VERSION,
+	const struct name_header header = {
+		.seal = name_file_seal,
 		.source = *source,
 		.stretches_cnt = table->stretches_cnt,
 		.functions_cnt = table->functions_cnt,
 		.sites_cnt = table->sites_cnt,
 		.strings_bytes = table->strings_bytes,
 	};
-	uint64_t bytes = file_bytes(&header);
-	uint8_t *file, *pos;
+	const struct seal_part parts[] = {
+		{&header, sizeof(header)},
+		{table->stretches, header.stretches_cnt * sizeof(*table->stretches)},
+		{table->functions, header.functions_cnt * sizeof(*table->functions)},
+		{table->sites, header.sites_cnt * sizeof(*table->sites)},
+		{table->strings, header.strings_bytes},
+	};
 
-	if (bytes > NAME_FILE_MAX_BYTES) {
+	if (file_bytes(&header) > NAME_FILE_MAX_BYTES) {
 		errno = EFBIG;
 		return NULL;
 	}
-	file = pos = malloc(bytes);
-	if (!file)
-		return NULL;
-	memcpy(header.magic, magic, sizeof(magic));
-	pos = put(pos, &header, sizeof(header));
-	pos = put(pos, table->stretches, header.stretches_cnt * sizeof(*table->stretches));
-	pos = put(pos, table->functions, header.functions_cnt * sizeof(*table->functions));
-	pos = put(pos, table->sites, header.sites_cnt * sizeof(*table->sites));
-	put(pos, table->strings, header.strings_bytes);
-	header.checksum = checksum_of(file, bytes);
-	memcpy(file, &header, sizeof(header));
-	*len = bytes;
-	return file;
+	return seal_join(parts, sizeof(parts) / sizeof(*parts), len);
 }
 
 /* Versions, source and checksum: is it whole, and of this file? */
 static int header_check(const struct name_header *header, const void *file, size_t len,
 			const struct name_source *source)
 {
-	if (memcmp(header->magic, magic, sizeof(magic)) != 0)
-		return -EBADMSG;
-	if (header->format != NAME_FORMAT_VERSION || header->rules != NAME_RULES_VERSION ||
-	    memcmp(&header->source, source, sizeof(*source)) != 0)
+	int err = seal_check(&header->seal, &name_file_seal);
+
+	if (err)
+		return err;
+	if (memcmp(&header->source, source, sizeof(*source)) != 0)
 		return -ESTALE;
 	if (header->stretches_cnt > NAME_STRETCHES_MAX || file_bytes(header) != len ||
-	    header->checksum != checksum_of(file, len))
+	    header->seal.checksum != seal_checksum(file, len))
 		return -EBADMSG;
 	return 0;
 }

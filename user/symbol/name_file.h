@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/file_stamp.h"
+#include "base/seal.h"
 #include "symbol/name_table.h"
 
 enum {
@@ -35,13 +36,13 @@ struct name_source {
 };
 
 struct name_header {
-	uint8_t magic[8];
-	uint32_t format; /* NAME_FORMAT_VERSION */
-	uint32_t rules; /* NAME_RULES_VERSION */
-	uint64_t checksum; /* XXH3-64 of all that follows this field, to the end of the file */
+	struct seal seal;
 	struct name_source source;
 	uint32_t stretches_cnt, functions_cnt, sites_cnt, strings_bytes;
 };
+
+/* What every file begins with, but for the checksum. */
+extern const struct seal name_file_seal;
 
 _Static_assert(sizeof(struct name_header) == 80, "no padding");
 _Static_assert(sizeof(struct name_stretch) == 16, "no padding");

@@ -8,23 +8,14 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/search.h"
 
 /* --- Lookups --- */
 
 /* How many stretches begin at or before @vaddr. */
 static size_t stretches_to(const struct name_table *table, uint64_t vaddr)
 {
-	size_t lo = 0, hi = table->stretches_cnt;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (table->stretches[mid].lo <= vaddr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return SEARCH_CNT(i, table->stretches_cnt, table->stretches[i].lo <= vaddr);
 }
 
 const struct name_stretch *name_table_find(const struct name_table *table, uint64_t vaddr)

@@ -10,7 +10,7 @@
  *	[0x1030, 0x1031)	none: no name is known there
  *
  * A builder collects them, function by function in ascending order of address; a table is what can
- *be searched: a builder's, or the content of a file (symbol/name_file.h).
+ * be searched: a builder's, or the content of a file (symbol/name_file.h).
  */
 #ifndef BPFPROF_SYMBOL_NAME_TABLE_H
 #define BPFPROF_SYMBOL_NAME_TABLE_H

@@ -123,22 +123,25 @@ int rows_finish(struct rows *rows)
 	return 0;
 }
 
+uint16_t row_page_find(const uint32_t *rows, size_t cnt, uint16_t key)
+{
+	/* rows[0] has key 0 and always qualifies. */
+	while (cnt > 1) {
+		size_t half = cnt / 2;
+
+		rows = row_key(rows[half]) <= key ? rows + half : rows;
+		cnt -= half;
+	}
+	return row_rule16(*rows);
+}
+
 uint16_t rows_find(const struct rows *rows, uint64_t file_off)
 {
 	uint64_t at = (file_off >> BP_ROW_PAGE_BITS) - rows->first_page;
-	uint16_t key = row_key_of(file_off);
-	const uint32_t *first;
-	size_t cnt;
+	const struct row_page *page;
 
 	if (at >= rows->pages_cnt || !rows->pages[at].cnt)
 		return RULE16_GAP;
-	first = &rows->items[rows->pages[at].first];
-	/* first[0] has key 0 and always qualifies. */
-	for (cnt = rows->pages[at].cnt; cnt > 1;) {
-		size_t half = cnt / 2;
-
-		first = row_key(first[half]) <= key ? first + half : first;
-		cnt -= half;
-	}
-	return row_rule16(*first);
+	page = &rows->pages[at];
+	return row_page_find(&rows->items[page->first], page->cnt, row_key_of(file_off));
 }

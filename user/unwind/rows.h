@@ -67,4 +67,7 @@ static inline uint16_t row_rule16(uint32_t row)
 	return (uint16_t)(row >> 16);
 }
 
+/* The rule in force at @key, of the @cnt @rows (at least one) of a page. */
+uint16_t row_page_find(const uint32_t *rows, size_t cnt, uint16_t key);
+
 #endif

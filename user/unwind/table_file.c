@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hmap.h"
 #include "base/reader.h"
 
-enum {
-	CHECKED_FROM = offsetof(struct table_header, checksum) + sizeof(uint64_t),
-	REG_MAX = 31,
-};
+enum { REG_MAX = 31 };
 
-static const uint8_t magic[8] = {'b', 'p', 'f', 'p', 'r', 'o', 'w', 's'};
+const struct seal table_file_seal = {
+	.magic = {'b', 'p', 'f', 'p', 'r', 'o', 'w', 's'},
+	.format = TABLE_FORMAT_VERSION,
+	.rules = TABLE_COMPILER_VERSION,
+};
 
 _Static_assert(sizeof(struct table_header) % _Alignof(uint64_t) == 0, "arrays are used in place");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files hold our arrays as they are");
@@ -27,24 +27,11 @@ static size_t file_bytes(const struct table_header *header)
 	       header->rows_cnt * sizeof(uint32_t) + header->rules_cnt * sizeof(struct bp_rule);
 }
 
-static uint64_t checksum_of(const void *file, size_t len)
-{
-	return hash_bytes((const uint8_t *)file + CHECKED_FROM, len - CHECKED_FROM);
-}
-
-static uint8_t *put(uint8_t *pos, const void *data, size_t len)
-{
-	if (len)
-		memcpy(pos, data, len);
-	return pos + len;
-}
-
 void *table_file_encode(const struct unwind_table *table, const struct file_stamp *source,
 			size_t *len_out)
 {
-	struct table_header header = {
-		.format = TABLE_FORMAT_VERSION,
-		.compiler = TABLE_COMPILER_VERSION,
+	const struct table_header header = {
+		.seal = table_file_seal,
 		.source = *source,
 		.start_off = table->rows.start_off,
 		.end_off = table->rows.end_off,
@@ -58,34 +45,29 @@ void *table_file_encode(const struct unwind_table *table, const struct file_stam
 		.rules_refused_cnt = (uint32_t)table->rules.refused_cnt,
 		.tracks_bx = table->rules.tracks_bx,
 	};
-	size_t len = file_bytes(&header);
-	uint8_t *file = malloc(len), *pos = file;
+	const struct seal_part parts[] = {
+		{&header, sizeof(header)},
+		{table->rows.pages, header.pages_cnt * sizeof(struct row_page)},
+		{table->rows.items, header.rows_cnt * sizeof(uint32_t)},
+		{table->rules.items, header.rules_cnt * sizeof(struct bp_rule)},
+	};
 
-	if (!file)
-		return NULL;
-	memcpy(header.magic, magic, sizeof(magic));
-	pos = put(pos, &header, sizeof(header));
-	pos = put(pos, table->rows.pages, header.pages_cnt * sizeof(struct row_page));
-	pos = put(pos, table->rows.items, header.rows_cnt * sizeof(uint32_t));
-	put(pos, table->rules.items, header.rules_cnt * sizeof(struct bp_rule));
-	header.checksum = checksum_of(file, len);
-	memcpy(file, &header, sizeof(header));
-	*len_out = len;
-	return file;
+	return seal_join(parts, sizeof(parts) / sizeof(*parts), len_out);
 }
 
 /* Versions, source and checksum: is it whole, and of this file? */
 static int header_check(const struct table_header *header, const void *file, size_t len,
 			const struct file_stamp *source)
 {
-	if (memcmp(header->magic, magic, sizeof(magic)) != 0)
-		return -EBADMSG;
-	if (header->format != TABLE_FORMAT_VERSION || header->compiler != TABLE_COMPILER_VERSION ||
-	    memcmp(&header->source, source, sizeof(*source)) != 0)
+	int err = seal_check(&header->seal, &table_file_seal);
+
+	if (err)
+		return err;
+	if (memcmp(&header->source, source, sizeof(*source)) != 0)
 		return -ESTALE;
 	if (header->pages_cnt > ROW_PAGES_MAX || header->rows_cnt > ROWS_MAX ||
 	    header->rules_cnt > BP_RULES_MAX || file_bytes(header) != len ||
-	    header->checksum != checksum_of(file, len))
+	    header->seal.checksum != seal_checksum(file, len))
 		return -EBADMSG;
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/file_stamp.h"
+#include "base/seal.h"
 #include "unwind/table.h"
 
 enum {
@@ -25,10 +26,7 @@ enum {
 };
 
 struct table_header {
-	uint8_t magic[8];
-	uint32_t format; /* TABLE_FORMAT_VERSION */
-	uint32_t compiler; /* TABLE_COMPILER_VERSION */
-	uint64_t checksum; /* XXH3-64 of all that follows this field, to the end of the file */
+	struct seal seal;
 	struct file_stamp source; /* the file that the table was compiled from */
 	uint64_t start_off, end_off;
 	uint64_t first_page;
@@ -44,6 +42,9 @@ enum {
 			       ROW_PAGES_MAX * sizeof(struct row_page) +
 			       ROWS_MAX * sizeof(uint32_t) + BP_RULES_MAX * sizeof(struct bp_rule),
 };
+
+/* What every file begins with, but for the checksum. */
+extern const struct seal table_file_seal;
 
 _Static_assert(sizeof(struct table_header) == 112, "no padding");
 
