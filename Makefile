@@ -226,6 +226,11 @@ bench: all ## measure the program's own cost (tests/bench)
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
 	@BUILD=$(O) tests/bench/run
 
+.PHONY: bench-finish
+bench-finish: all ## from the end of a recording to the flame graph, beside perf script
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
+	@BUILD=$(O) tests/bench/finish
+
 # --- Source checks ---
 
 .PHONY: lint

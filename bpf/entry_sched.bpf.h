@@ -2,8 +2,8 @@
 /*
  * Waits: why and how long threads do not run.
  *
- *	bp_switch	stamps the thread that leaves and the one that comes, and decides whether
- *the wait of the latter is recorded: it knows how long it was
+ *	bp_switch	stamps the thread that leaves and the one that comes, and decides
+ *			whether the wait of the latter is recorded: it knows how long it was
  *	bp_resumed	right after the switch, in the context of the thread that came back: its
  *			stacks are still those it waited with, and its memory can be read
  *	bp_wakeup	stamps the end of being blocked

@@ -11,8 +11,8 @@
  * changes, as long as it does not change for a wait that is being decided on: sums are unbiased.
  * The variance of a wait's contribution is d (q - d), nought from q on.
  *
- * The threshold follows what the walks have cost of late, so that they take a given share of a
- *CPU's time.
+ * The threshold follows what the walks have cost of late, so that they take a given share of the
+ * CPU.
  */
 #ifndef BPFPROF_WEIGHT_BPF_H
 #define BPFPROF_WEIGHT_BPF_H

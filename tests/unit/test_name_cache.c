@@ -19,6 +19,7 @@
 #include "base/fs.h"
 #include "elf/elf_file.h"
 #include "scratch.h"
+#include "symbol/name_file.h"
 #include "symbol/symbolizer.h"
 
 enum {
@@ -37,9 +38,9 @@ static struct fixture {
 	struct symbolizer_opts opts;
 } fix;
 
-static void write_exe(const void *data, size_t len)
+static void write_file(const char *path, const void *data, size_t len)
 {
-	int fd = open(fix.exe, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(fs_write_all(fd, data, len), 0);
@@ -63,7 +64,7 @@ static int setup(void **state)
 	snprintf(fix.kept, sizeof(fix.kept), "%s/bpfprof/names", fix.base);
 	fix.opts = (struct symbolizer_opts){.keeps_names = true, .cache_base = fix.base};
 	read_seed(&seed);
-	write_exe(seed.data, seed.len);
+	write_file(fix.exe, seed.data, seed.len);
 	buf_deinit(&seed);
 	return 0;
 }
@@ -176,6 +177,56 @@ static void test_kept(void **state)
 	buf_deinit(&second);
 }
 
+/* Keep @shown as the demangled form of @name, as if an earlier run had made it. */
+static void keep_shown(const char *name, const char *shown)
+{
+	struct name_table none = {0}, table;
+	struct name_builder both;
+	struct name_header header;
+	struct buf kept;
+	size_t len;
+	void *data;
+
+	buf_init(&kept, BUF_NO_MAX);
+	assert_int_equal(fs_read_file(kept_file(), &kept), 0);
+	assert_true(kept.len > sizeof(header));
+	memcpy(&header, kept.data, sizeof(header));
+	assert_int_equal(name_file_decode(kept.data, kept.len, &header.source, &table), 0);
+	assert_int_equal(name_builder_init(&both), 0);
+	assert_int_equal(name_builder_join(&both, &table, &none), 0);
+	for (uint32_t i = 0; i < both.functions_cnt; i++) {
+		const char *str = name_builder_table(&both).strings + both.functions[i].name;
+
+		if (!strcmp(str, name))
+			assert_int_equal(name_builder_show(&both, i, shown), 0);
+	}
+	table = name_builder_table(&both);
+	data = name_file_encode(&table, &header.source, &len);
+	assert_non_null(data);
+	write_file(kept_file(), data, len);
+	free(data);
+	name_builder_deinit(&both);
+	buf_deinit(&kept);
+}
+
+/* What was demangled once is taken from there, but not where clones are merged. */
+static void test_shown(void **state)
+{
+	struct buf names;
+
+	name_all(&names);
+	buf_deinit(&names);
+	keep_shown("twice", "long twice()");
+	name_all(&names);
+	assert_non_null(strstr(buf_cstr(&names), "long twice()(twice)@/src/t.c:1/1;both"));
+	buf_deinit(&names);
+	fix.opts.merge_clones = true;
+	name_all(&names);
+	assert_non_null(strstr(buf_cstr(&names), "twice(twice)@/src/t.c:1/1;both"));
+	assert_null(strstr(buf_cstr(&names), "long"));
+	buf_deinit(&names);
+}
+
 static void test_damaged(void **state)
 {
 	struct buf first, second;
@@ -231,6 +282,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_damaged, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_changed_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_writable_file, setup, teardown),

@@ -329,7 +329,8 @@ int loader_open(struct loader *loader, const struct capture_opts *opts)
 {
 	struct number_set present = {0};
 	bool has_targets;
-	int err, priority;
+	struct priority priority;
+	int err;
 
 	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1};
 	libbpf_set_print(loader_print);
@@ -344,7 +345,7 @@ int loader_open(struct loader *loader, const struct capture_opts *opts)
 	/* It costs some 40 ms of CPU time. */
 	priority = priority_raise();
 	err = loader_load(loader, opts);
-	priority_restore(priority);
+	priority_restore(&priority);
 	if (!err)
 		err = loader_fill(loader, opts, &present);
 	number_set_deinit(&present);

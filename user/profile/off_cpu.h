@@ -3,8 +3,8 @@
  * Time off the CPU: what capture recorded of threads' waits becomes samples of the profile once the
  * kernel's frames have names, because those say why a thread waited.
  *
- * Capture adds each kind of wait as a sample under off_cpu_labels(), beside it what the waits add
- *up to for each thread (exact, whatever was sampled) and the stacks of those who ended them.
+ * Capture adds each kind of wait as a sample under off_cpu_labels(), beside it what the waits of
+ * each thread add up to (exact, whatever was sampled) and the stacks of those who ended them.
  * off_cpu_finish() turns these into
  *
  *	a stack with a leaf "[blocked: CAUSE]" or "[runnable: woken|preempted|new]" and the labels

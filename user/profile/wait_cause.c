@@ -8,34 +8,36 @@
  *	handle_mm_fault exc_page_fault asm_exc_page_fault
  *
  * "disk I/O" by its leaf and "page fault" by its root; who reads a flame graph has the frames for
- *the mechanism and wants to be told what the thread was about. Each function of wait_rules.def
- *therefore has a rank. The highest rank in the stack wins; among equals, the frame nearest the
- *leaf. From the least telling to the most:
+ * the mechanism and wants to be told what the thread was about. Each function of wait_rules.def
+ * therefore has a rank. The highest rank in the stack wins; among equals, the frame nearest the
+ * leaf. From the least telling to the most:
  *
  *	HINT	only a part of the kernel: ext4_*, sock_recvmsg. Better than nothing.
  *	MEANS	how it waits, whatever for: io_schedule, wait_for_completion, msleep.
  *	OBJECT	what it waits for: pipe_read, unix_*, do_futex, fuse_*, nfs_*.
- *	CALL	system calls that wait on objects of any kind: poll over a socket is poll; fsync,
- *file locks. What lies below them is their implementation.
- *	FAULT	the thread asked for nothing, it touched memory: goes before the disk, FUSE or NFS
- *that the page comes from, and before the pipe_read that touched it.
- *	LOCK	contention. A pipe_read that waits in mutex_lock() waits for no data: another thread
- *holds what this one needs, and that is what there is to fix. Likewise under faults and calls. DEBT
- *the thread is made to work or to wait for the state of the whole machine: reclaim, dirty pages.
- *The locks and disks below only tell how. FATE	it stops or ends; nothing that it does then is a
- *wait of its own.
+ *	CALL	calls that wait on objects of any kind: poll over a socket is poll; fsync, file
+ *		locks. What lies below them is their implementation.
+ *	FAULT	the thread asked for nothing, it touched memory: goes before the disk, FUSE or
+ *		NFS that the page comes from, and before the pipe_read that touched it.
+ *	LOCK	contention. A pipe_read that waits in mutex_lock() waits for no data: another
+ *		thread holds what this one needs, and that is what there is to fix. Likewise
+ *		under faults and calls.
+ *	DEBT	the thread is made to work or to wait for the state of the whole machine:
+ *		reclaim, dirty pages. The locks and disks below only tell how.
+ *	FATE	it stops or ends; nothing that it does then is a wait of its own.
  *
  * Three ranks stand outside that order:
  *
  *	SCHEDULER  ways into the scheduler, passed over: schedule_timeout, wait_woken.
  *	CALLER	counts only directly behind those. A thread whose schedule() is called by
- *__cond_resched gave up the CPU and waits for nothing else, even if mutex_lock called
- *__cond_resched; worker_thread is idle there, and at work anywhere else. RETURN	like CALLER;
- *and the way back to user space begins here (signals, closing of files), so what was entered for
- *further out, a system call or a page fault, is over.
+ *		__cond_resched gave up the CPU and waits for nothing else, even if mutex_lock
+ *		called __cond_resched; worker_thread is idle there, and at work anywhere else.
+ *	RETURN	like CALLER; and the way back to user space begins here (signals, closing of
+ *		files), so what was entered for further out, a system call or a page fault, is
+ *		over.
  *
  * A kernel thread's own function says that it is idle where it calls the scheduler itself: the
- *frame between scheduler and kthread().
+ * frame between scheduler and kthread().
  */
 #include <stdbool.h>
 #include <stdint.h>

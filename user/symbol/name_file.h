@@ -24,7 +24,8 @@
 enum {
 	/* Of the header and of what follows it. */
 	NAME_FORMAT_VERSION = 2,
-	/* Of the rules by which names and lines are found: one more with every change of them. */
+	/* Of the rules by which names and lines are found and names are demangled: one more with
+	 * every change of them. */
 	NAME_RULES_VERSION = 1,
 	NAME_FILE_MAX_BYTES = 64 << 20,
 };

@@ -96,16 +96,33 @@ static int reserve_functions(struct names *names)
 	return err;
 }
 
+/* @function of @table as strings of the profile. A name that was kept demangled is not demangled
+ * again; it is the whole one, which --merge-clones does not want. */
+static struct profile_function intern_function(struct symbolizer *sym,
+					       const struct name_table *table,
+					       const struct name_function *function)
+{
+	const char *name = table->strings + function->name;
+	const char *shown = table->strings + function->shown;
+
+	if (!*shown || sym->opts->merge_clones)
+		return naming_intern(sym, name, strlen(name),
+				     function->flags & NAME_IS_PLT ? "@plt" : "");
+	return (struct profile_function){
+		.name = profile_string(sym->prof, shown),
+		.system_name = profile_string(sym->prof, name),
+	};
+}
+
 /* Function @id of @names in the profile. */
 static uint32_t function_of(struct symbolizer *sym, struct names *names, uint32_t id)
 {
 	const struct name_function *function = &names->table.functions[id];
-	const char *name = names->table.strings + function->name;
 	struct profile_function known;
 
 	if (names->functions[id] != (uint32_t)PROFILE_NONE)
 		return names->functions[id];
-	known = naming_intern(sym, name, strlen(name), function->flags & NAME_IS_PLT ? "@plt" : "");
+	known = intern_function(sym, &names->table, function);
 	known.file = profile_string(sym->prof, names->table.strings + function->file);
 	known.start_line = function->start_line;
 	names->functions[id] = profile_function_add(sym->prof, &known);
@@ -266,19 +283,22 @@ static void count_cut(struct symbolizer *sym, uint32_t mapping, size_t cnt)
 	}
 }
 
-/* What was demangled in this run need not be in the next. */
+/* What was demangled in this run need not be in the next. A name that is shown as it is stays
+ * without: it may be one that only this machine cannot demangle yet. */
 static void keep_shown(const struct symbolizer *sym, struct learned *learned)
 {
 	const struct profile *prof = sym->prof;
 
 	for (uint32_t id = 0; id < learned->names.functions_cnt; id++) {
-		uint32_t function = learned->names.functions[id];
+		uint32_t index = learned->names.functions[id];
+		const struct profile_function *function;
 
-		if (function == (uint32_t)PROFILE_NONE ||
+		if (index == (uint32_t)PROFILE_NONE ||
 		    learned->names.table.functions[id].flags & NAME_IS_PLT)
 			continue;
-		if (name_builder_show(&learned->builder, id,
-				      profile_str(prof, prof->functions[function].name)))
+		function = &prof->functions[index];
+		if (function->name != function->system_name &&
+		    name_builder_show(&learned->builder, id, profile_str(prof, function->name)))
 			return;
 	}
 	learned->names.table = name_builder_table(&learned->builder);

@@ -173,53 +173,71 @@ struct name_table name_builder_table(const struct name_builder *builder)
 
 /* --- Joining --- */
 
-/* A table that is being copied: where its sites are in the copy; NAME_NONE: not there yet. */
+/* A table that is being copied: where its sites and functions are in the copy; NAME_NONE: not there
+ * yet. */
 struct source {
 	const struct name_table *table;
-	uint32_t *sites; /* owned */
+	uint32_t *sites, *functions; /* owned */
 	uint32_t at; /* the next stretch */
 };
 
 static void source_deinit(struct source *source)
 {
 	free(source->sites);
+	free(source->functions);
+}
+
+/* NULL when memory is out. */
+static uint32_t *new_column(uint32_t cnt)
+{
+	uint32_t *column = malloc((cnt + 1UL) * sizeof(*column));
+
+	for (uint32_t i = 0; column && i < cnt; i++)
+		column[i] = NAME_NONE;
+	return column;
 }
 
 static int source_init(struct source *source, const struct name_table *table)
 {
-	*source = (struct source){.table = table};
-	source->sites = malloc((table->sites_cnt + 1UL) * sizeof(*source->sites));
-	if (!source->sites)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < table->sites_cnt; i++)
-		source->sites[i] = NAME_NONE;
-	return 0;
+	*source = (struct source){
+		.table = table,
+		.sites = new_column(table->sites_cnt),
+		.functions = new_column(table->functions_cnt),
+	};
+	return source->sites && source->functions ? 0 : -ENOMEM;
 }
 
-static uint32_t copy_function(struct name_builder *out, const struct name_table *from,
-			      uint32_t function)
+static uint32_t copy_function(struct name_builder *out, struct source *from, uint32_t function)
 {
-	const struct name_function *copied = &from->functions[function];
-	const char *name = from->strings + copied->name, *shown = from->strings + copied->shown;
+	const struct name_function *copied = &from->table->functions[function];
+	const char *strings = from->table->strings;
+	const char *name = strings + copied->name, *shown = strings + copied->shown;
 	struct name_function rest = *copied;
 
+	if (from->functions[function] != (uint32_t)NAME_NONE)
+		return from->functions[function];
 	rest.shown = add_string(out, shown, strlen(shown));
 	if (rest.shown == (uint32_t)NAME_NONE)
 		return NAME_NONE;
-	return name_builder_function(out, name, strlen(name), &rest, from->strings + copied->file);
+	from->functions[function] =
+		name_builder_function(out, name, strlen(name), &rest, strings + copied->file);
+	return from->functions[function];
 }
 
-/* The copy of @site, whose caller has been copied. */
+/* The copy of @site, whose caller has been copied. In the other table there is hardly an equal one,
+ * as it has other addresses: nobody looks for it, which is most of the work. */
 static uint32_t copy_one_site(struct name_builder *out, struct source *from, uint32_t site)
 {
 	struct name_site copy = from->table->sites[site];
 
 	if (copy.caller != (uint32_t)NAME_NONE)
 		copy.caller = from->sites[copy.caller];
-	copy.function = copy_function(out, from->table, copy.function);
-	if (copy.function == (uint32_t)NAME_NONE)
+	copy.function = copy_function(out, from, copy.function);
+	if (copy.function == (uint32_t)NAME_NONE ||
+	    array_reserve(&out->sites, &out->sites_cap, out->sites_cnt + 1, sizeof(*out->sites)))
 		return NAME_NONE;
-	from->sites[site] = name_builder_site(out, &copy);
+	from->sites[site] = (uint32_t)out->sites_cnt;
+	out->sites[out->sites_cnt++] = copy;
 	return from->sites[site];
 }
 

@@ -99,7 +99,8 @@ void name_builder_cut(struct name_builder *builder, size_t cnt);
 
 struct name_table name_builder_table(const struct name_builder *builder);
 
-/* All of @left and @right, which have no address in common, into the empty @out. 0; -E2BIG;
+/* All of @left and @right, which have no address in common, into the empty @out: a site of each
+ * that is equal to one of the other stays apart, and will not be found as equal. 0; -E2BIG;
  * -ENOMEM. O(both). */
 int name_builder_join(struct name_builder *out, const struct name_table *left,
 		      const struct name_table *right);
