@@ -1,0 +1,147 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --off-cpu: how long threads waited, what for, and in which state; which waits -m, -M and --state let through; who was
+# asleep all the time.
+set -u
+. tests/e2e/waits.sh
+compile split split.c
+last=$(online_cpus | tail -n 1)
+file=$TMPDIR/direct_reads
+
+# --- Known waits, all at the same time ---
+
+waited known "workloads that wait" --off-cpu --max-cpu 100 --by comm,tid -- waits_all 6 "$file"
+check "four values, off_cpu in ns by default" is \
+	"\"$(value known --types | tr '\n' ' ')\" == \"waits/count blocked/nanoseconds runnable/nanoseconds off_cpu/nanoseconds* \""
+check "the folded file holds the default value" is "$(samples . known) == $(value known off_cpu)"
+check "off_cpu is blocked and runnable" is \
+	"$(value known off_cpu) == $(value known blocked) + $(value known runnable) && $(value known blocked) > 0"
+
+check "sleeps of 100 us to 300 ms: blocked for as long as they were" says known 'sleep_.*' blocked=blocked
+check "sleeps of 50 and 300 ms: blocked for as long as was asked for" says known 'sleep_(50|300)ms' blocked=asked
+check "each wait is counted" within 1 "$(value known waits comm='sleep_.*' state=interruptible)" \
+	"$(truth known waits 'sleep_.*')"
+check "a mutex: the waiter was blocked while the other held it" says known waiter blocked=blocked
+check "a mutex: it is the holder's time" within 5 \
+	"$(value known blocked comm=waiter stack=';waiter_lock;')" "$(truth known blocked_in_calls waiter)"
+check "pipes: blocked while the other thought" says known 'ping|pong' blocked=blocked/elapsed
+check "on another CPU each time: blocked as long as it slept" says known migrator blocked=blocked
+check "... and it did move" is "$(truth known moves migrator) >= 0.9 * $(truth known calls migrator)"
+check "a CPU shared by three: runnable as long as the kernel says" says known 'starved_.' runnable=runnable
+check "... and never blocked" says known 'starved_.' blocked=blocked/elapsed
+check "... preempted, that is" is \
+	"$(samples '^starved_.*\[runnable: preempted\]' known) >= 0.95 * $(truth known runnable 'starved_.')"
+check "the others: runnable as long as the kernel says" \
+	says known 'sleep_.*|waiter|holder|ping|pong|migrator' runnable=runnable/elapsed
+check "short lives: blocked as long as they slept" says known lives_child blocked=blocked
+check "short lives: each is there" is \
+	"$(value known --count tid comm=lives_child) == $(truth known lives lives_child)"
+check "their parent: blocked until they ended" says known lives_parent blocked=blocked
+check "a name that changes by exec: the time before and after" says known '(before|after)_exec' blocked=blocked
+check "blocked from the beginning to the end" says known 'blocked_.*' blocked=blocked
+
+# caused NAME COMM CAUSE: of what COMM was blocked, 98 % has that cause, in the label and in the leaf.
+caused()
+{
+	local all
+	all=$(value known blocked comm="$2")
+	is "$all > 0 && $(value known blocked comm="$2" cause="$3") >= 0.98 * $all" &&
+		within 2 "$(samples "^$2[-;].*;\[blocked: $3\]" known)" "$all"
+}
+while read -r comm cause; do
+	check "$comm was blocked by: $cause" caused known "$comm" "$cause"
+done <<-'END'
+	sleep_10ms sleep
+	waiter futex
+	ping pipe
+	blocked_read pipe
+	lives_parent child
+	lives_child sleep
+	after_exec sleep
+END
+check "sleeps are interruptible" within 1 "$(value known blocked comm=sleep_10ms state=interruptible)" \
+	"$(truth known blocked sleep_10ms)"
+check "each sample has a state" is "$(value known --count comm state='') == 0"
+check "waiting for a CPU is the state runnable" within 1 "$(value known runnable 'comm=starved_.' state=runnable)" \
+	"$(truth known runnable 'starved_.')"
+check "blocked time is in no sample that is runnable" is "$(value known blocked state=runnable) == 0 &&
+	$(value known runnable state!=runnable) == 0"
+
+if [ "$(truth known calls direct_reader)" = "no_truth()" ]; then
+	skip "reads from a disk" "no disk is below $TMPDIR"
+else
+	check "reads from a disk: blocked for as long as the reads took" within 1 \
+		"$(value known blocked comm=direct_reader stack=';direct_read;')" \
+		"$(truth known blocked_in_calls direct_reader)"
+	check "reads from a disk: uninterruptible, and the cause is the disk" within 1 \
+		"$(value known blocked comm=direct_reader cause='disk I/O' state=uninterruptible)" \
+		"$(truth known blocked_in_calls direct_reader)"
+fi
+
+# --- Filters ---
+
+# Waits between 1 and 10 ms come from a busy machine only: hence the bounds are far from both.
+waited longer "-m" --off-cpu --max-cpu 100 -m 5000 --by comm,tid -- sleeps 2
+check "-m: what is longer is all there" says longer 'sleep_(10|50|300)ms' blocked=blocked
+check "-m: what is shorter is not" is "$(value longer waits comm='sleep_100us|sleep_1ms') <= 0.01 * $(
+	truth longer waits 'sleep_100us|sleep_1ms') && $(truth longer waits sleep_100us) > 1000"
+waited shorter "-M" --off-cpu --max-cpu 100 -M 5000 --by comm,tid -- sleeps 2
+check "-M: what is shorter is there" within 2 "$(value shorter blocked comm='sleep_100us|sleep_1ms')" \
+	"$(truth shorter blocked 'sleep_100us|sleep_1ms')"
+check "-M: what is longer is not" is "$(value shorter off_cpu comm='sleep_10ms|sleep_50ms|sleep_300ms') <=
+	0.01 * $(truth shorter blocked 'sleep_10ms|sleep_50ms|sleep_300ms')"
+
+waited stirred "--state runnable" --off-cpu --max-cpu 100 --state runnable --by comm,tid -- sh -c \
+	"starved 2 $last & sleeps 2; wait"
+check "--state runnable: the time without a CPU" says stirred 'starved_.' runnable=runnable
+check "--state runnable: no blocked time" is "$(value stirred blocked) == 0 && $(value stirred --count state) == 1"
+waited asleep "--state interruptible" --off-cpu --max-cpu 100 --state interruptible --by comm,tid -- sh -c \
+	"starved 1 $last & sleeps 1; wait"
+check "--state interruptible: sleeps" says asleep 'sleep_.*' blocked=blocked
+check "--state interruptible: no other time" is "$(value asleep off_cpu state!=interruptible) == 0 &&
+	$(value asleep runnable) == 0 && $(value asleep off_cpu comm='starved_.') < 0.01 * $(truth asleep runnable 'starved_.')"
+
+# --- Thinned as it is by default, the sums are the same ---
+waited thinned "thinned" --off-cpu --by comm,tid -- sleeps 3
+check "thinned: what is seldom and long is as exact" says thinned 'sleep_(50|300)ms' blocked=blocked
+check "thinned: what is frequent and short is scaled" within 5 "$(value thinned blocked comm='sleep_(100us|1ms|10ms)')" \
+	"$(truth thinned blocked 'sleep_(100us|1ms|10ms)')"
+
+# --- Blocked before the beginning, and after the end ---
+
+start_ready blocked
+blocked=$load
+start_ready crowd 2000
+crowd=$load
+load split 300
+stopped=$load
+sleep 0.2
+kill -STOP "$stopped"
+sleep 0.1
+waited still "asleep all the time" --off-cpu --by comm,tid -p "$blocked,$crowd,$stopped" -d 2
+whole_window still "$blocked" "$crowd" "$stopped"
+check "2,004 threads: each was blocked all the time" says still '.*' blocked=elapsed
+check "... they are 2,004" is "$(grep -c ^truth "$TMPDIR/out/still.truth") == 2004"
+check "stopped by a signal: the state is stopped" within 1 "$(value still blocked comm=split state=stopped)" \
+	"$(duration still)"
+check "pause(): its functions are in the stack" within 1 \
+	"$(samples '^blocked_pause[-;].*;main;pause_outer;pause_middle;pause_inner;.*\[blocked: ' still)" "$(duration still)"
+check "read(): its functions are in the stack" within 1 \
+	"$(samples '^blocked_read[-;].*;read_run;read_outer;read_inner;.*\[blocked: pipe\]' still)" "$(duration still)"
+check "threads in a futex and in a sleep: so are theirs" is \
+	"$(samples '^crowd_futex[-;].*;crowd_run;crowd_wait;.*\[blocked: futex\]' still) >= 0.99 * 1000 * $(duration still) &&
+	$(samples '^crowd_sleep[-;].*;crowd_run;crowd_nap;.*\[blocked: sleep\]' still) >= 0.99 * 1000 * $(duration still)"
+kill -CONT "$stopped"
+
+# --- Every CPU, and threads of the kernel ---
+
+kernel_threads='kthreadd|ksoftirqd/.*|kworker/.*|migration/.*|rcu_.*|kcompactd.*|khugepaged|kswapd.*|oom_reaper'
+waited every "-a" --off-cpu -a --by comm,tid -d 2
+check "-a: who is asleep is there" is "$(value every blocked comm=crowd_futex) >= 0.99 * 1000 * $(duration every)"
+check "-a: no thread of the kernel, and not the idle task" is \
+	"$(value every --count comm comm="($kernel_threads)|swapper.*") == 0"
+waited kernel "--kernel-threads" --off-cpu -a --kernel-threads --by comm,tid -d 2
+check "--kernel-threads: they are there, and were there all the time" is \
+	"$(value kernel --count tid comm="$kernel_threads") >= 5 && $(value kernel off_cpu comm=kthreadd) >= 0.99 * $(duration kernel)"
+check "--kernel-threads: still without the idle task" is "$(value kernel --count comm comm='swapper.*') == 0"
+exit $status

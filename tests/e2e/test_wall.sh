@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --wall adds up: for each thread, on a CPU, runnable and blocked are together the time that it was there.
+set -u
+. tests/e2e/waits.sh
+compile split split.c
+file=$TMPDIR/direct_reads
+HZ=999
+
+# --- From each thread's birth to its end ---
+
+waited lives "workloads from their beginning to their end" --wall -F $HZ --max-cpu 100 --by comm,tid -- waits_all 8 "$file"
+check "six values, wall in ns by default" is "\"$(value lives --types | tr '\n' ' ')\" == \"samples/count cpu/nanoseconds \
+waits/count blocked/nanoseconds runnable/nanoseconds wall/nanoseconds* \""
+check "wall is cpu, runnable and blocked" is "$(value lives wall) ==
+	$(value lives cpu) + $(value lives runnable) + $(value lives blocked) && $(value lives wall) > 0"
+check "the folded file holds the default value" is "$(samples . lives) == $(value lives wall)"
+# A short life's end, after it told its truth, is more than 1 % of it.
+long='sleep_.*|holder|waiter|ping|pong|direct_reader|migrator|starved_.*|lives_parent|blocked_.*'
+check "each thread: wall is its life" says lives "$long" wall=elapsed
+check "each thread: blocked is what it was" says lives "$long|lives_child|.*_exec" blocked=blocked/elapsed
+check "each thread: runnable is what the kernel says" says lives "$long" runnable=runnable/elapsed
+check "each thread: cpu is what it took" says lives "$long" cpu=cpu/elapsed
+check "on a CPU is no wait: each sample is either" is "$(value lives cpu 'state=interruptible|uninterruptible|stopped|runnable') == 0 &&
+	$(value lives blocked 'state=(running)?') == 0 && $(value lives runnable 'state=(running)?') == 0"
+check "who works is on a CPU: the holder's work has its samples" is \
+	"$(value lives cpu comm=holder stack=';holder_work(;|$)') >= 0.9 * $(truth lives cpu holder)"
+
+# --- A window in which all of them are there, before and after ---
+
+sleeps 60 >"$TMPDIR/told" &
+pids=("$!")
+mutex 60 >>"$TMPDIR/told" &
+pids+=("$!")
+migrates 60 >>"$TMPDIR/told" &
+pids+=("$!")
+starved 60 "$(online_cpus | tail -n 1)" >>"$TMPDIR/told" &
+pids+=("$!")
+loads+=("${pids[@]}")
+start_ready blocked
+pids+=("$load")
+start_ready crowd 500
+pids+=("$load")
+load split 60
+pids+=("$load")
+sleep 0.3
+waited window "a window of 6 s" --wall -F $HZ --max-cpu 100 --by comm,tid -p "$(IFS=,; echo "${pids[*]}")" -d 6
+whole_window window "${pids[@]}"
+check "threads of which some work: wall is the recording's duration, for each" says window \
+	'sleep.*|holder|waiter|migrator|mover|starved.*|split|blocked_.*|mutex|migrates' wall=elapsed
+check "500 threads asleep: wall is the duration, for each" says window 'crowd.*' wall=elapsed
+check "... and nobody else is there" is \
+	"$(value window --count tid) <= $(grep -c ^truth "$TMPDIR/out/window.truth") + 1"
+
+# --- Every CPU, while the same loads run ---
+
+waited every "-a" --wall -F $HZ -a --by comm,tid -d 3
+whole_window every "${pids[@]}"
+check "-a: wall is the duration, for each that is asleep" says every 'crowd.*|blocked_.*|sleep_300ms' wall=elapsed
+check "-a: no idle task" is "$(value every --count comm comm='swapper.*') == 0"
+exit $status
