@@ -185,7 +185,7 @@ field()
 # samples REGEX NAME: how many samples of out/NAME.folded have a stack that matches.
 samples()
 {
-	REGEX=$1 awk '$0 ~ ENVIRON["REGEX"] { sum += $NF } END { print sum + 0 }' "$TMPDIR/out/$2.folded"
+	REGEX=$1 awk '$0 ~ ENVIRON["REGEX"] { sum += $NF } END { printf "%.0f\n", sum }' "$TMPDIR/out/$2.folded"
 }
 
 # raw NAME: out/NAME.pb.gz as Go's pprof reads it, into out/NAME.raw.
