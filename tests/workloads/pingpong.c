@@ -49,7 +49,7 @@ static bool timed_read(struct truth *truth, bool (*fn)(int fd, char *byte), int 
 	return got;
 }
 
-static void pong_run(int in_fd, int out_fd)
+static __attribute__((noinline)) void pong_run(int in_fd, int out_fd)
 {
 	struct truth truth;
 
@@ -57,6 +57,7 @@ static void pong_run(int in_fd, int out_fd)
 	while (timed_read(&truth, pong_read, in_fd) && think_and_write(out_fd, PONG_NS))
 		;
 	truth_tell(&truth, "cause=pipe");
+	KEEP_FRAME();
 }
 
 int main(int argc, char **argv)
