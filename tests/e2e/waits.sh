@@ -78,17 +78,23 @@ duration()
 	awk -v s="$(field "$1" duration_s)" 'BEGIN { printf "%.0f\n", s * 1e9 }'
 }
 
-# whole_window NAME PID...: as if each thread of these processes had said that it was there all the time, and blocked.
-whole_window()
+# threads_of PID...: to be remembered in $TMPDIR/threads: the threads of these processes.
+threads_of()
 {
-	local name=$1 all pid task
-	all=$(duration "$name")
-	shift
+	local pid task
 	for pid in "$@"; do
 		for task in "/proc/$pid/task/"*; do
-			echo "truth comm=$(<"$task/comm") pid=$pid tid=${task##*/} elapsed=$all blocked=$all"
+			echo "comm=$(<"$task/comm") pid=$pid tid=${task##*/}"
 		done
-	done >"$TMPDIR/out/$name.truth"
+	done >"$TMPDIR/threads"
+}
+
+# whole_window NAME: as if each thread of $TMPDIR/threads had said that it was there all the time, and blocked.
+whole_window()
+{
+	local all
+	all=$(duration "$1")
+	sed "s/.*/truth & elapsed=$all blocked=$all/" "$TMPDIR/threads" >"$TMPDIR/out/$1.truth"
 }
 
 # start_ready COMMAND...: a load that says "ready"; its pid is in $load.
