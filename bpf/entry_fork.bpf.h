@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Children of -p and of COMMAND become targets at fork and cease to be when their last thread
- * exits. */
+/* Children of -p and of COMMAND become targets at fork and cease to be when they are gone. */
 #ifndef BPFPROF_ENTRY_FORK_BPF_H
 #define BPFPROF_ENTRY_FORK_BPF_H
 
@@ -25,7 +24,9 @@ int bp_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-SEC("raw_tp/sched_process_exit")
+/* The last of a process: until its threads have left the CPU for good, what they do is a target's.
+ */
+SEC("raw_tp/sched_process_free")
 int bp_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
@@ -33,8 +34,9 @@ int bp_exit(struct bpf_raw_tracepoint_args *ctx)
 	__u64 *start_ns = bpf_map_lookup_elem(&targets, &key);
 
 	/* What userspace listed (0) stays listed: the books of a recording do not depend on when
-	 * its target died. */
-	if (start_ns && *start_ns && BPF_CORE_READ(task, signal, live.counter) <= 0)
+	 * its target died. The number may be another process' by now. */
+	if (start_ns && *start_ns && (__u32)BPF_CORE_READ(task, pid) == key.id &&
+	    *start_ns == BPF_CORE_READ(task, start_boottime))
 		bpf_map_delete_elem(&targets, &key);
 	return 0;
 }

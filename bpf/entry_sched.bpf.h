@@ -65,14 +65,17 @@ static __always_inline __u32 log2_of(__u64 ns)
 	return log2 < BP_LOG2_CNT ? log2 : BP_LOG2_CNT - 1;
 }
 
-/* Is a wait that began as @part one of those asked for? */
-static __always_inline bool wait_is_wanted(const struct bp_wait *wait, __u32 part)
+/* What of a wait that began as @part is asked for, stays. False when nothing does. */
+static __always_inline bool wait_is_wanted(struct bp_wait *wait, __u32 part)
 {
-	__u64 ns = wait->blocked_ns + wait->runnable_ns;
+	__u64 ns;
 
-	if (ns < cfg.min_block_ns || ns > cfg.max_block_ns)
-		return false;
-	return cfg.parts >> part & 1;
+	if (!(cfg.parts >> part & 1))
+		wait->blocked_ns = 0;
+	if (!(cfg.parts >> BP_PART_PREEMPTED & 1))
+		wait->runnable_ns = 0;
+	ns = wait->blocked_ns + wait->runnable_ns;
+	return ns && ns >= cfg.min_block_ns && ns <= cfg.max_block_ns;
 }
 
 /* Does chance keep the wait? */
@@ -158,14 +161,11 @@ static __always_inline void tell_totals(const struct bp_sched *sched, struct tas
 
 	if (!sched->cpu->shard || !filter_wants(task))
 		return;
-	slot = scratch_claim(sched->cpu->shard - 1);
-	s = slot < 0 ? NULL : scratch_get(slot);
+	s = sample_claim(sched->cpu, sched->shard_nr, &slot);
 	if (!s) {
 		__sync_fetch_and_add(&sched->shard->totals_lost, 1);
 		return;
 	}
-	s->shard = sched->shard_nr;
-	s->is_exclusive = slot % BP_SLOTS_PER_CPU == 0;
 	who_is(&s->rec.who, task, bpf_get_smp_processor_id());
 	totals = thread_tell(t, now_ns);
 	s->rec.value = totals.cpu_ns;
@@ -183,23 +183,20 @@ static __always_inline void record_new(const struct bp_cpu *cpu, struct bp_resum
 				       struct bp_event_counters *counters)
 {
 	struct bp_scratch *s;
-	__u32 loss;
 	int slot;
 
 	if (!filter_wants(next)) {
 		counters->filtered++;
 		return;
 	}
-	s = sample_claim(cpu, resume->shard_nr, counters, &slot);
-	if (!s)
+	s = sample_claim(cpu, resume->shard_nr, &slot);
+	if (!s) {
+		sample_book(counters, 1 + BP_LOST_SLOTS_BUSY);
 		return;
+	}
 	who_is(&s->rec.who, next, bpf_get_smp_processor_id());
 	wait_fill(&s->rec, weight, &resume->wait, resume->part, resume->threshold_ns);
-	loss = record_without_stack(slot, s, BP_STACK_NEVER_RAN);
-	if (loss)
-		counters->lost[(loss - 1) & 7]++;
-	else
-		counters->recorded++;
+	sample_book(counters, record_without_stack(slot, s, BP_STACK_NEVER_RAN));
 	scratch_release(s);
 }
 
@@ -352,8 +349,7 @@ int bp_wakeup(__u64 *ctx)
 }
 
 /* Is the wait of the thread that is back, the current one, to be walked? Counted when not. */
-static __always_inline bool resumed_is_wanted(const struct bp_resume *resume,
-					      const struct bp_cpu *cpu,
+static __always_inline bool resumed_is_wanted(struct bp_resume *resume, const struct bp_cpu *cpu,
 					      struct bp_event_counters *counters, __u64 now_ns)
 {
 	__u64 *why = &counters->filtered;
@@ -377,9 +373,11 @@ static __always_inline void resumed_record(void *ctx, const struct bp_resume *re
 	struct bp_scratch *s;
 	int slot;
 
-	s = sample_claim(cpu, resume->shard_nr, counters, &slot);
-	if (!s)
+	s = sample_claim(cpu, resume->shard_nr, &slot);
+	if (!s) {
+		sample_book(counters, 1 + BP_LOST_SLOTS_BUSY);
 		return;
+	}
 	wait_fill(&s->rec, weight, &resume->wait, resume->part, resume->threshold_ns);
 	sample_record(ctx, slot, s, &trigger, resume->waker, counters);
 	scratch_release(s);

@@ -32,7 +32,6 @@ static __always_inline __u64 waker_record(void *ctx, __u32 slot, struct bp_scrat
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 is_exclusive = s->is_exclusive;
 	const struct bp_trigger trigger = {0};
-	struct bp_event_counters unbooked = {0};
 	int outcome;
 
 	who_is(&s->rec.who, task, bpf_get_smp_processor_id());
@@ -44,19 +43,17 @@ static __always_inline __u64 waker_record(void *ctx, __u32 slot, struct bp_scrat
 	outcome = sample_walk(ctx, slot, s, task, &trigger);
 	s->is_exclusive = is_exclusive;
 	s->rec.who.waker = waker_number(s);
-	sample_count(slot, s, outcome, &unbooked);
-	return unbooked.recorded ? s->rec.who.waker : 0;
+	return sample_store(slot, s, outcome) ? 0 : s->rec.who.waker;
 }
 
 static __always_inline void waking(void *ctx, const struct bp_sched *sched, struct bp_thread *t,
 				   __u64 start_ns)
 {
-	struct bp_event_counters unbooked = {0};
 	struct bp_scratch *s;
 	__u64 end_ns;
 	int slot;
 
-	s = sample_claim(sched->cpu, sched->shard_nr, &unbooked, &slot);
+	s = sample_claim(sched->cpu, sched->shard_nr, &slot);
 	if (!s)
 		return;
 	t->waker = waker_record(ctx, slot, s);

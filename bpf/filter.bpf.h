@@ -76,6 +76,16 @@ __noinline int filter_cgroup(__u64 task)
 	return 0;
 }
 
+/* A pointer that the verifier knows as a task's is no argument for a global function; as a number
+ * it is. */
+static __always_inline __u64 task_number(struct task_struct *task)
+{
+	__u64 number = 0;
+
+	bpf_probe_read_kernel(&number, sizeof(number), &task);
+	return number;
+}
+
 /* Is @task one that was asked for? */
 static __always_inline bool filter_wants(struct task_struct *task)
 {
@@ -91,9 +101,9 @@ static __always_inline bool filter_wants(struct task_struct *task)
 		return false;
 	if (cfg.filter_uid && !target_listed(BP_TARGET_UID, BPF_CORE_READ(task, cred, uid.val)))
 		return false;
-	if (cfg.glob_cnt && !filter_comm((__u64)task, cfg.glob_cnt))
+	if (cfg.glob_cnt && !filter_comm(task_number(task), cfg.glob_cnt))
 		return false;
-	return !cfg.cgroup_cnt || filter_cgroup((__u64)task);
+	return !cfg.cgroup_cnt || filter_cgroup(task_number(task));
 }
 
 #endif

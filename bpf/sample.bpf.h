@@ -93,16 +93,19 @@ static __always_inline void walk_begin(struct bp_scratch *s)
 	s->walk.bx_state = BX_IN_REGS;
 }
 
-/* Record the stack that was walked with @outcome. */
-static __always_inline void sample_count(__u32 slot, struct bp_scratch *s, int outcome,
-					 struct bp_event_counters *counters)
+/* Record the stack that was walked with @outcome. 0, or the bp_loss + 1. */
+static __always_inline __u32 sample_store(__u32 slot, struct bp_scratch *s, int outcome)
 {
-	__u32 total = s->walk.user_total, loss;
+	__u32 total = s->walk.user_total;
 
 	s->rec.outcome = outcome;
 	s->rec.user_total = total;
 	s->rec.user_cnt = total < BP_FRAMES_USER ? total : BP_FRAMES_USER;
-	loss = record_sample(slot);
+	return record_sample(slot);
+}
+
+static __always_inline void sample_book(struct bp_event_counters *counters, __u32 loss)
+{
 	if (!loss)
 		__sync_fetch_and_add(&counters->recorded, 1);
 	else
@@ -139,10 +142,7 @@ static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scrat
 	who_is(&s->rec.who, task, bpf_get_smp_processor_id());
 	s->rec.who.waker = waker;
 	outcome = sample_walk(ctx, slot, s, task, trigger);
-	if (outcome == STEP_SNAPSHOT)
-		__sync_fetch_and_add(&counters->recorded, 1);
-	else
-		sample_count(slot, s, outcome, counters);
+	sample_book(counters, outcome == STEP_SNAPSHOT ? 0 : sample_store(slot, s, outcome));
 }
 
 /* The number of the shard of @cpu in the current epoch; the first where the CPU has none. */
@@ -151,19 +151,16 @@ static __always_inline __u32 shard_of(const struct bp_cpu *cpu, struct bp_ctl *c
 	return cpu->shard ? (cpu->shard - 1) * 2 + (*(volatile __u32 *)&control->epoch & 1) : 0;
 }
 
-/* A slot of @cpu for shard @shard_nr; NULL, counted, when all are in use. */
+/* A slot of @cpu for shard @shard_nr; NULL when all are in use. */
 static __always_inline struct bp_scratch *sample_claim(const struct bp_cpu *cpu, __u32 shard_nr,
-						       struct bp_event_counters *counters,
 						       int *slot)
 {
 	struct bp_scratch *s;
 
 	*slot = scratch_claim(cpu->shard - 1);
 	s = *slot < 0 ? NULL : scratch_get(*slot);
-	if (!s) {
-		__sync_fetch_and_add(&counters->lost[BP_LOST_SLOTS_BUSY], 1);
+	if (!s)
 		return NULL;
-	}
 	s->shard = shard_nr;
 	s->is_exclusive = *slot % BP_SLOTS_PER_CPU == 0;
 	return s;
@@ -198,9 +195,11 @@ static __always_inline int sample(void *ctx, const struct bp_trigger *trigger)
 		__sync_fetch_and_add(&counters->filtered, 1);
 		return 0;
 	}
-	s = sample_claim(cpu, shard_nr, counters, &slot);
-	if (!s)
+	s = sample_claim(cpu, shard_nr, &slot);
+	if (!s) {
+		sample_book(counters, 1 + BP_LOST_SLOTS_BUSY);
 		return 0;
+	}
 	s->rec.key = BP_EVENT_SAMPLE;
 	s->rec.value = trigger->value;
 	s->rec.value2 = 0;

@@ -378,7 +378,8 @@ struct bp_config {
 	__u8 wakers;
 	__u8 resumes_by_irq; /* no tracepoint after the switch: an interrupt is raised */
 	__u8 pad[3];
-	__u32 parts; /* bits: which enum bp_part of waits are wanted */
+	__u32 parts; /* bits: time blocked as which enum bp_part is wanted; BP_PART_PREEMPTED: time
+			runnable */
 	__u32 budget; /* of a CPU's time for waits' stacks, in 1/1024; 0: no bound */
 	__u64 min_block_ns, max_block_ns;
 	__u64 cgroup_ids[BP_CGROUPS_MAX];

@@ -137,14 +137,6 @@ struct vm_area_struct___rbtree {
 	struct rb_node vm_rb;
 };
 
-typedef struct {
-	int counter;
-} atomic_t;
-
-struct signal_struct {
-	atomic_t live;
-};
-
 struct task_struct;
 
 /* The run queue of a CPU; tasks lead to it with CONFIG_FAIR_GROUP_SCHED. */
@@ -200,7 +192,6 @@ struct task_struct {
 	void *stack;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
-	struct signal_struct *signal;
 	__u64 start_boottime;
 	__u32 self_exec_id;
 	char comm[16];

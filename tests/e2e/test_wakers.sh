@@ -15,7 +15,7 @@ woken()
 	all=$(samples "^$1[-;].*;$2;.*\[blocked: $3\]" wakers)
 	found=$(samples "^$1[-;].*;$2;.*;\[blocked: $3\]$mark;--$mark;$4$5$mark [0-9]+\$" wakers)
 	echo "$1 in $2: $found of $all woken by $5"
-	is "$all > 0.1e9 && $found >= 0.95 * $all" && return
+	is "$all > 0.02e9 && $found >= 0.95 * $all" && return
 	hottest wakers
 	return 1
 }

@@ -260,7 +260,8 @@ int main(int argc, char **argv)
 
 	if (loader_open(&loader, &opts))
 		return 1;
-	if (drain_init(&drain, &loader, &opts) || drain_begin_window(&drain, "probe", 1, false))
+	if (drain_init(&drain, &loader, &opts) ||
+	    drain_begin_window(&drain, &(struct event_spec){.name = "probe", .period = 1}))
 		return 1;
 	if (rows_feed_init(&feed, &loader, &drain.exes))
 		return 1;

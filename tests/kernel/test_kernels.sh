@@ -20,7 +20,7 @@ kernels_short='amd64-5.10 amd64-6.12+preempt=full'
 kernels_all="$kernels_short amd64-6.1 amd64-6.1+preempt=full amd64-6.12 amd64-new
 	arm64-5.10 arm64-6.1 arm64-6.12 arm64-new"
 
-static_programs='spinner forkstorm bpf_programs'
+static_programs='spinner forkstorm waiter bpf_programs'
 
 failure() {
 	echo "not ok - kernel $1: $2"

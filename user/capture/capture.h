@@ -56,7 +56,7 @@ enum capture_wait_state {
 	WAIT_INTERRUPTIBLE = 1 << 0,
 	WAIT_UNINTERRUPTIBLE = 1 << 1,
 	WAIT_STOPPED = 1 << 2,
-	WAIT_RUNNABLE = 1 << 3, /* those that began so: preempted, new */
+	WAIT_RUNNABLE = 1 << 3, /* without a CPU: woken, preempted or new */
 };
 
 struct capture_opts {

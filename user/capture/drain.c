@@ -108,8 +108,10 @@ static bool add_reference(struct drain *drain, uint32_t stack, const struct bp_w
 	if (part == BP_PART_TOTALS) {
 		add_total(drain, who, counted->sum, counted->sum2, counted->weight);
 	} else if (part == BP_PART_WAKER) {
-		if (drain->off_cpu && off_cpu_add_waker(drain->off_cpu, who->waker, stack,
-							labels_of(drain->prof, who, drain->by)))
+		uint32_t comm = profile_stringn(drain->prof, who->comm,
+						strnlen(who->comm, sizeof(who->comm)));
+
+		if (drain->off_cpu && off_cpu_add_waker(drain->off_cpu, who->waker, stack, comm))
 			drain->prof->err = -ENOMEM;
 	} else {
 		return false;

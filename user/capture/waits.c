@@ -61,7 +61,7 @@ static uint32_t parts_of(uint32_t states)
 	if (states & WAIT_STOPPED)
 		parts |= 1U << BP_PART_STOPPED;
 	if (states & WAIT_RUNNABLE)
-		parts |= 1U << BP_PART_PREEMPTED | 1U << BP_PART_NEW;
+		parts |= 1U << BP_PART_PREEMPTED;
 	return parts;
 }
 

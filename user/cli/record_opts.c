@@ -82,7 +82,7 @@ static const struct opt record_options[] = {
 	{OPT_STRING, 'M', "max-block", "US", AT(max_block, const char *),
 	 .help = "only waits up to this long"},
 	{OPT_CHOICES, 0, "state", "LIST", AT(states, struct opts_choices), .choices = state_choices,
-	 .help = "only waits that began as interruptible (S), uninterruptible (D), stopped (T), "
+	 .help = "only time in these states: interruptible (S), uninterruptible (D), stopped (T), "
 		 "runnable (R)"},
 	{OPT_FLAG, 0, "kernel-threads", AT(kernel_threads, bool), .flags = OPT_NEGATABLE,
 	 .help = "kernel threads' waits too"},

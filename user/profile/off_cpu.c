@@ -108,7 +108,7 @@ static uint32_t find_waker(const struct off_cpu *off, uint64_t number)
 	return hmap_find(&off->waker_index, hash_mix(0, number), waker_equal, off, &number);
 }
 
-int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint32_t who_set)
+int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint32_t comm)
 {
 	struct off_cpu_waker *waker;
 	uint32_t known = find_waker(off, number);
@@ -116,7 +116,7 @@ int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint
 	if (known != HMAP_NONE) {
 		waker = &off->wakers[known];
 		/* Two stacks of one number: neither is believed. */
-		if (waker->stack != stack || waker->label_set != who_set)
+		if (waker->stack != stack || waker->comm != comm)
 			waker->stack = PROFILE_NONE;
 		return 0;
 	}
@@ -124,7 +124,7 @@ int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint
 			  sizeof(*off->wakers)) ||
 	    hmap_insert(&off->waker_index, hash_mix(0, number), (uint32_t)off->waker_cnt))
 		return -ENOMEM;
-	off->wakers[off->waker_cnt++] = (struct off_cpu_waker){number, stack, who_set};
+	off->wakers[off->waker_cnt++] = (struct off_cpu_waker){number, stack, comm};
 	return 0;
 }
 

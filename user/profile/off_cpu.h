@@ -41,7 +41,7 @@ struct off_cpu_total { /* ns */
 struct off_cpu_waker {
 	uint64_t number;
 	uint32_t stack;
-	uint32_t label_set;
+	uint32_t comm; /* string */
 };
 
 /* Of one cause: how many waits were how long. */
@@ -81,8 +81,8 @@ uint32_t off_cpu_labels(struct profile *prof, uint32_t who_set, enum off_cpu_sta
 /* What one thread's time adds up to. 0 or -ENOMEM. */
 int off_cpu_add_total(struct off_cpu *off, uint32_t who_set, const struct off_cpu_total *total);
 
-/* Who ended waits: stack @stack of whom @who_set names. 0 or -ENOMEM. */
-int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint32_t who_set);
+/* Who ended waits: stack @stack of a thread called @comm (string). 0 or -ENOMEM. */
+int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint32_t comm);
 
 /* Make the samples of @prof, whose locations have their names, what users see. 0, or prof->err. */
 int off_cpu_finish(struct profile *prof, struct off_cpu *off);

@@ -151,17 +151,21 @@ static uint32_t interrupt_end(const struct profile *prof, uint32_t stack)
 	return 0;
 }
 
-static const char *comm_of(const struct profile *prof, uint32_t label_set)
+/* The leaf of a waker's stack is our own program and what has called it. */
+static uint32_t waker_begin(const struct profile *prof, uint32_t stack)
 {
-	const struct profile_label_set *set = &prof->label_sets[label_set];
+	static const char *const own[] = {"bpf_", "__bpf_", "__traceiter_"};
+	const char *names[KERNEL_FRAMES_MAX];
+	size_t cnt = kernel_names(prof, stack, names), k;
 
-	for (uint32_t i = 0; i < set->cnt; i++) {
-		const struct profile_label *label = &prof->labels[set->first + i];
-
-		if (!strcmp(profile_str(prof, label->key), "comm"))
-			return profile_str(prof, label->str);
+	for (uint32_t i = 0; i < cnt; i++) {
+		for (k = 0; k < sizeof(own) / sizeof(*own); k++)
+			if (!strncmp(names[i], own[k], strlen(own[k])))
+				break;
+		if (k == sizeof(own) / sizeof(*own))
+			return i;
 	}
-	return "";
+	return 0;
 }
 
 /* @location as a waker's. */
@@ -182,13 +186,13 @@ static size_t put_waker(struct off_cpu_stacks *stacks, const struct off_cpu_wake
 	struct profile *prof = stacks->prof;
 	const struct profile_stack at = prof->stacks[waker->stack];
 	uint32_t irq_end = interrupt_end(prof, waker->stack);
-	uint32_t end = irq_end ? irq_end : at.cnt, begin = get(stacks, waker->stack).begin;
+	uint32_t end = irq_end ? irq_end : at.cnt, begin = waker_begin(prof, waker->stack);
 	size_t cnt = 0;
 
 	if (!reserve(stacks, at.cnt + 2))
 		return 0;
 	stacks->locations[cnt++] = profile_named_location(
-		prof, irq_end ? "[interrupt]" : comm_of(prof, waker->label_set), LOCATION_WAKER);
+		prof, irq_end ? "[interrupt]" : profile_str(prof, waker->comm), LOCATION_WAKER);
 	for (uint32_t i = end; i > begin; i--)
 		stacks->locations[cnt++] = as_waker(prof, prof->stack_locations[at.first + i - 1]);
 	stacks->locations[cnt++] = synthetic(stacks, "--");
