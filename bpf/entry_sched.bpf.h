@@ -25,6 +25,7 @@ struct bp_resume {
 	__u32 threshold_ns;
 	struct bp_wait wait;
 	__u64 waker;
+	__u64 start_ns; /* of bp_resumed */
 	__u64 is_stranger; /* its thread is seen for the first time */
 };
 
@@ -32,7 +33,7 @@ struct bp_resume {
 struct bp_sched_cpu {
 	struct bp_resume resume;
 	struct bp_weight weight;
-	__u64 pad[5]; /* to the end of a cache line */
+	__u64 pad[4]; /* to the end of a cache line */
 };
 BP_ARRAY(sched_cpus, struct bp_sched_cpu, 0);
 
@@ -348,62 +349,98 @@ int bp_wakeup(__u64 *ctx)
 	return 0;
 }
 
-/* Is the wait of the thread that is back, the current one, to be walked? Counted when not. */
-static __always_inline bool resumed_is_wanted(struct bp_resume *resume, const struct bp_cpu *cpu,
-					      struct bp_event_counters *counters, __u64 now_ns)
+/*
+ * The walk needs nearly all the stack that programs have, so what goes before it has a frame of its
+ * own.
+ *
+ * Is the wait of the thread that is back, the current one, to be walked? Counted when not.
+ */
+__noinline int resumed_is_wanted(__u32 cpu_nr)
 {
-	__u64 *why = &counters->filtered;
+	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
+	struct bp_cpu *cpu = bpf_map_lookup_elem(&cpus, &cpu_nr);
+	struct bp_event_counters *counters;
+	struct bp_shard *shard;
+	__u32 shard_nr;
+	__u64 *why;
 
+	if (!own || !cpu)
+		return 0;
+	shard_nr = own->resume.shard_nr;
+	shard = bpf_map_lookup_elem(&shards, &shard_nr);
+	if (!shard)
+		return 0;
+	counters = &shard->events[BP_EVENT_SWITCH];
+	why = &counters->filtered;
 	if (!cpu->shard)
 		why = &counters->lost[BP_LOST_NO_SHARD];
-	else if (resume->is_stranger && !stranger_is_met(resume, now_ns))
+	else if (own->resume.is_stranger && !stranger_is_met(&own->resume, own->resume.start_ns))
 		why = &counters->lost[BP_LOST_NO_THREAD];
 	else if (filter_wants((void *)bpf_get_current_task()) &&
-		 (!resume->is_stranger || wait_is_wanted(&resume->wait, resume->part)))
-		return true;
+		 (!own->resume.is_stranger || wait_is_wanted(&own->resume.wait, own->resume.part)))
+		return 1;
 	__sync_fetch_and_add(why, 1);
-	return false;
+	return 0;
 }
 
-static __always_inline void resumed_record(void *ctx, const struct bp_resume *resume,
-					   struct bp_weight *weight, const struct bp_cpu *cpu,
+/* The slot's record says who is back, and of what wait. */
+__noinline int resumed_fill(__u32 slot, __u32 cpu_nr)
+{
+	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
+	struct bp_scratch *s = scratch_get(slot);
+
+	if (!own || !s)
+		return 0;
+	who_is(&s->rec.who, (void *)bpf_get_current_task(), cpu_nr);
+	s->rec.who.waker = own->resume.waker;
+	wait_fill(&s->rec, &own->weight, &own->resume.wait, own->resume.part,
+		  own->resume.threshold_ns);
+	return 1;
+}
+
+__noinline int resumed_spend(__u32 cpu_nr)
+{
+	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
+	__u64 end_ns = bpf_ktime_get_ns();
+
+	if (own && cfg.budget)
+		weight_spend(&own->weight, end_ns - own->resume.start_ns, end_ns, cfg.budget);
+	return 0;
+}
+
+static __always_inline void resumed_record(void *ctx, __u32 cpu_nr, __u32 shard_nr,
+					   const struct bp_cpu *cpu,
 					   struct bp_event_counters *counters)
 {
 	const struct bp_trigger trigger = {0};
 	struct bp_scratch *s;
-	int slot;
+	int slot, outcome;
 
-	s = sample_claim(cpu, resume->shard_nr, &slot);
+	s = sample_claim(cpu, shard_nr, &slot);
 	if (!s) {
 		sample_book(counters, 1 + BP_LOST_SLOTS_BUSY);
 		return;
 	}
-	wait_fill(&s->rec, weight, &resume->wait, resume->part, resume->threshold_ns);
-	sample_record(ctx, slot, s, &trigger, resume->waker, counters);
+	resumed_fill(slot, cpu_nr);
+	outcome = sample_walk(ctx, slot, s, (void *)bpf_get_current_task(), &trigger);
+	sample_book(counters, outcome == STEP_SNAPSHOT ? 0 : sample_store(slot, s, outcome));
 	scratch_release(s);
 }
 
 /* Walk the stacks of the thread that is back. */
-static __always_inline void resumed(void *ctx, struct bp_sched_cpu *own, const struct bp_cpu *cpu)
+static __always_inline void resumed(void *ctx, __u32 cpu_nr, struct bp_sched_cpu *own,
+				    const struct bp_cpu *cpu)
 {
-	__u64 start_ns = bpf_ktime_get_ns(), end_ns;
-	struct bp_resume resume = own->resume;
-	__u32 shard_nr = resume.shard_nr;
-	struct bp_event_counters *counters;
+	__u32 shard_nr = own->resume.shard_nr;
 	struct bp_shard *shard;
 
 	own->resume.tid = 0;
+	own->resume.start_ns = bpf_ktime_get_ns();
 	shard = bpf_map_lookup_elem(&shards, &shard_nr);
-	if (!shard)
+	if (!shard || !resumed_is_wanted(cpu_nr))
 		return;
-	counters = &shard->events[BP_EVENT_SWITCH];
-	if (!resumed_is_wanted(&resume, cpu, counters, start_ns))
-		return;
-	resumed_record(ctx, &resume, &own->weight, cpu, counters);
-	if (!cfg.budget)
-		return;
-	end_ns = bpf_ktime_get_ns();
-	weight_spend(&own->weight, end_ns - start_ns, end_ns, cfg.budget);
+	resumed_record(ctx, cpu_nr, shard_nr, cpu, &shard->events[BP_EVENT_SWITCH]);
+	resumed_spend(cpu_nr);
 }
 
 SEC("raw_tp")
@@ -414,7 +451,7 @@ int bp_resumed(struct bpf_raw_tracepoint_args *ctx)
 	struct bp_cpu *cpu = bpf_map_lookup_elem(&cpus, &cpu_nr);
 
 	if (own && cpu && own->resume.tid && own->resume.tid == (__u32)bpf_get_current_pid_tgid())
-		resumed(ctx, own, cpu);
+		resumed(ctx, cpu_nr, own, cpu);
 	return 0;
 }
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mutex SECONDS: the thread `holder` holds a mutex for 20 ms each time, of which the thread
- *`waiter` waits nearly all. The stacks:
+ * mutex SECONDS: the thread `holder` holds a mutex for 20 ms each time, of which the thread waiter
+ * waits nearly all. The stacks:
  *
  *	waiter: waiter_run > waiter_lock > pthread_mutex_lock, blocked
- *	holder: holder_run > holder_turn > holder_work, then holder_turn > holder_unlock, which
- *wakes
+ *	holder: holder_run > holder_turn > holder_work, then > holder_unlock, which wakes
  *
  * The holder's truth has `held`, how long it held the mutex by its own clock.
  */
