@@ -224,6 +224,8 @@ static __always_inline bool stranger_is_met(const struct bp_resume *resume, __u6
 	t->blocked_ns = resume->wait.blocked_ns;
 	t->since_ns = now_ns;
 	t->part = BP_PART_RUNNING;
+	if (cfg.has_task_storage)
+		process_runs(bpf_get_current_task_btf(), 1);
 	return true;
 }
 
@@ -242,7 +244,7 @@ static __always_inline void sched_return(const struct bp_sched *sched, struct ta
 		return;
 	}
 	t = thread_get(next);
-	if (!t && !sched->control->waits_start_ns) {
+	if (!t && (!cfg.waits || !sched->control->waits_start_ns)) {
 		counters->filtered++;
 		return;
 	}
@@ -254,7 +256,11 @@ static __always_inline void sched_return(const struct bp_sched *sched, struct ta
 	resume.wait = thread_wait(t, thread_wait_from(t), now_ns);
 	resume.waker = t->waker;
 	t->waker = 0;
+	if (t->part != BP_PART_RUNNING)
+		process_runs(next, 1);
 	thread_return(t, now_ns);
+	if (!cfg.waits)
+		return;
 	log2 = log2_of(resume.wait.runnable_ns);
 	if (log2 < BP_LOG2_CNT)
 		sched->shard->run_delays[log2]++;
@@ -285,10 +291,13 @@ static __always_inline void sched_leave(const struct bp_sched *sched, struct tas
 	if (!t)
 		return;
 	part = is_preempted ? BP_PART_PREEMPTED : part_of_state(compat_task_state(prev));
+	if (t->part == BP_PART_RUNNING)
+		process_runs(prev, -1);
 	thread_leave(t, now_ns, part);
 	if (part != BP_PART_DEAD)
 		return;
-	tell_totals(sched, prev, t, now_ns);
+	if (cfg.waits)
+		tell_totals(sched, prev, t, now_ns);
 	thread_forget(prev);
 }
 

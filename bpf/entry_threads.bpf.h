@@ -30,6 +30,8 @@ int bp_adopt(struct bpf_iter__task *ctx)
 		  : task->on_rq ? BP_PART_PREEMPTED
 				: part_of_state(state);
 	t->since_ns = bpf_ktime_get_ns();
+	if (t->part == BP_PART_RUNNING)
+		process_runs(task, 1);
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct bp_thread {
 	__u32 is_decided; /* enum thread_decided: by the waker */
 	__u32 threshold_ns; /* as it was then */
 	__u32 tid; /* of thread_table: whose it is */
+	__u64 running_cnt; /* of a process' leader: its threads on a CPU */
 };
 
 enum thread_decided {
@@ -90,6 +91,37 @@ static __always_inline void thread_forget(struct task_struct *task)
 	/* The kernel frees the storage with the task. */
 	if (!cfg.has_task_storage)
 		bpf_map_delete_elem(&thread_table, &tid);
+}
+
+/* One more (or, -1, less) of the threads of @task's process is on a CPU. */
+static __always_inline void process_runs(struct task_struct *task, __s64 more)
+{
+	struct bp_thread *leader;
+
+	if (!cfg.parallelism)
+		return;
+	leader = thread_get(task->group_leader);
+	if (leader)
+		__sync_fetch_and_add(&leader->running_cnt, more);
+}
+
+/* How many threads of the current one's process are on a CPU, itself included. */
+static __always_inline __u64 process_running_cnt(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct bp_thread *leader;
+	__u64 cnt = 0;
+	__u32 tid;
+
+	if (cfg.has_task_storage) {
+		leader = thread_get(bpf_get_current_task_btf()->group_leader);
+	} else {
+		tid = BPF_CORE_READ(task, tgid);
+		leader = bpf_map_lookup_elem(&thread_table, &tid);
+	}
+	if (leader)
+		cnt = leader->running_cnt;
+	return (__s64)cnt > 1 ? cnt : 1;
 }
 
 static __always_inline bool part_is_blocked(__u32 part)

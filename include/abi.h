@@ -377,7 +377,9 @@ struct bp_config {
 	__u8 waits; /* --off-cpu, --wall: the scheduler's programs are attached */
 	__u8 wakers;
 	__u8 resumes_by_irq; /* no tracepoint after the switch: an interrupt is raised */
-	__u8 pad[3];
+	__u8 parallelism; /* value2 of samples: the value shared among the process' running threads
+			   */
+	__u8 pad[2];
 	__u32 parts; /* bits: time blocked as which enum bp_part is wanted; BP_PART_PREEMPTED: time
 			runnable */
 	__u32 budget; /* of a CPU's time for waits' stacks, in 1/1024; 0: no bound */

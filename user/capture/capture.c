@@ -143,6 +143,7 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 	cap->hotplug_fd = hotplug_open();
 	cap->debuginfod = opts->debuginfod;
 	cap->wait_opts = opts->waits;
+	cap->watches_switches = waits_are_attached(opts);
 	cap->drain_period_ns = DRAIN_PERIOD_NS;
 	err = capture_setup(cap, opts);
 	if (err) {
@@ -188,7 +189,7 @@ static int capture_enable(struct capture *cap)
 		if (err)
 			log_error("enable event '%s': %s", cap->events.spec.name, strerror(-err));
 	}
-	if (err || !cap->wait_opts.is_wanted)
+	if (err || !cap->watches_switches)
 		return err;
 	err = cpus_read("present", &present);
 	if (!err)

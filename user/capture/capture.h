@@ -81,6 +81,7 @@ struct capture_opts {
 					  as they are sampled; NULL: nobody is asked */
 	bool follow_command; /* a COMMAND will be added with capture_add_command() */
 	struct capture_wait_opts waits; /* --off-cpu, --wall */
+	bool parallelism; /* a further value of samples: divided by the process' running threads */
 	bool load_uprobe; /* load the probe program too */
 	bool test_plain_scratch; /* tests only, see struct bp_config */
 };

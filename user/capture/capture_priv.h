@@ -23,6 +23,7 @@ struct capture {
 	struct debuginfod *debuginfod; /* borrowed; may be NULL */
 	struct kernel_watch kernel;
 	struct capture_wait_opts wait_opts;
+	bool watches_switches; /* the scheduler's programs are needed */
 	struct waits waits;
 	struct books wait_books;
 	struct off_cpu *handed_off_cpu; /* owned: of the window handed out last */

@@ -4,6 +4,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,27 +49,25 @@ static uint32_t wait_labels(struct drain *drain, uint32_t who_set, const struct 
 			      bp_key_log2(key), who->waker);
 }
 
-/* The values of a wait, or of an event's samples: as the window's value types stand. */
+/* The values of a wait, or of an event's samples. */
 static void fill_values(const struct drain *drain, const struct counted *counted, int64_t *values)
 {
-	bool with_cpu = !drain->wait_opts.is_alone;
-	uint32_t at = 0;
+	const struct drain_columns *at = &drain->columns;
+	int64_t sum = (int64_t)counted->sum, sum2 = (int64_t)counted->sum2;
 
-	if (!drain->off_cpu) {
-		values[0] = (int64_t)counted->count;
-		values[1] = (int64_t)counted->sum;
-		return;
-	}
 	if (bp_key_event(counted->key) == BP_EVENT_SAMPLE) {
-		values[0] = (int64_t)counted->count;
-		values[1] = values[5] = (int64_t)counted->sum;
+		values[at->samples] = (int64_t)counted->count;
+		values[at->event] = sum;
+		if (at->parallel != PROFILE_NONE)
+			values[at->parallel] = sum2;
+		if (at->sum != PROFILE_NONE)
+			values[at->sum] = sum;
 		return;
 	}
-	at = with_cpu ? 2 : 0;
-	values[at] = (int64_t)counted->weight;
-	values[at + 1] = (int64_t)counted->sum;
-	values[at + 2] = (int64_t)counted->sum2;
-	values[at + 3] = (int64_t)(counted->sum + counted->sum2);
+	values[at->waits] = (int64_t)counted->weight;
+	values[at->blocked] = sum;
+	values[at->runnable] = sum2;
+	values[at->sum] = sum + sum2;
 }
 
 static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
@@ -191,6 +190,7 @@ int drain_init(struct drain *drain, struct loader *loader, const struct capture_
 		.by = opts->by,
 		.max_depth = opts->max_depth,
 		.wait_opts = opts->waits,
+		.parallelism = opts->parallelism,
 	};
 	buf_init(&drain->waiting, WAITING_MAX_BYTES);
 	err = exes_init(&drain->exes);
@@ -235,20 +235,37 @@ static int begin_off_cpu(struct drain *drain)
 	return 0;
 }
 
-static void declare_values(const struct drain *drain, struct profile *prof,
-			   const struct event_spec *spec)
+/* Of what is sampled: the samples, what they stand for, and the latter shared among threads. */
+static void declare_event(struct drain *drain, struct profile *prof, const struct event_spec *spec)
 {
-	if (drain->off_cpu) {
-		off_cpu_declare(prof, !drain->wait_opts.is_alone);
-	} else {
-		profile_add_value_type(prof, "samples", "count");
-		profile_add_value_type(prof, spec->is_clock ? "cpu" : spec->name,
-				       spec->is_clock ? "nanoseconds" : "count");
-	}
-	if (!drain->wait_opts.is_alone) {
-		prof->period_type = prof->value_types[1];
-		prof->period = (int64_t)spec->period;
-	}
+	const char *name = spec->is_clock ? "cpu" : spec->name;
+	const char *unit = spec->is_clock ? "nanoseconds" : "count";
+	char parallel[LEDGER_NAME_MAX + 16];
+
+	drain->columns.samples = profile_add_value_type(prof, "samples", "count");
+	drain->columns.event = profile_add_value_type(prof, name, unit);
+	prof->period_type = prof->value_types[drain->columns.event];
+	prof->period = (int64_t)spec->period;
+	if (!drain->parallelism)
+		return;
+	snprintf(parallel, sizeof(parallel), "%s_parallel", name);
+	drain->columns.parallel = profile_add_value_type(prof, parallel, unit);
+}
+
+static void declare_values(struct drain *drain, struct profile *prof, const struct event_spec *spec)
+{
+	struct drain_columns *at = &drain->columns;
+
+	memset(at, 0xff, sizeof(*at));
+	if (!drain->wait_opts.is_alone)
+		declare_event(drain, prof, spec);
+	if (!drain->off_cpu)
+		return;
+	off_cpu_declare(prof, drain->wait_opts.is_alone ? "off_cpu" : "wall");
+	at->waits = profile_find_value(prof, "waits");
+	at->blocked = profile_find_value(prof, "blocked");
+	at->runnable = profile_find_value(prof, "runnable");
+	at->sum = prof->value_type_cnt - 1;
 }
 
 int drain_begin_window(struct drain *drain, const struct event_spec *spec)

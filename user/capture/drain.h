@@ -26,6 +26,11 @@
 
 struct ring_buffer;
 
+/* Indices of value types; PROFILE_NONE where the window has none. */
+struct drain_columns {
+	uint32_t samples, event, parallel, waits, blocked, runnable, sum;
+};
+
 struct drain {
 	struct loader *loader; /* borrowed */
 	struct exes exes;
@@ -55,6 +60,8 @@ struct drain {
 				need yet */
 	uint64_t recorded[2]; /* samples put into the window's profile, by enum bp_event */
 	struct capture_wait_opts wait_opts;
+	bool parallelism;
+	struct drain_columns columns; /* of the window's profile */
 	struct off_cpu *off_cpu; /* owned: the window's; NULL: no waits are recorded */
 	uint64_t totals_lost;
 	uint64_t vma_misses, exe_misses, targets_full;

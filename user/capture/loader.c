@@ -129,7 +129,7 @@ static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
 	cfg->no_user_stacks = opts->no_user_stacks;
 	cfg->test_plain_scratch = opts->test_plain_scratch;
 	cfg->no_snapshots = sizes->ring_bytes < SNAPSHOT_RING_MIN_BYTES;
-	waits_configure(&opts->waits, cfg);
+	waits_configure(opts, cfg);
 	err = config_cgroups(cfg, opts->cgroups);
 	return err ? err : config_globs(skel, opts->comms);
 }
@@ -294,7 +294,7 @@ static int loader_load(struct loader *loader, const struct capture_opts *opts)
 	if (err)
 		return err;
 	choose_programs(loader->skel, opts);
-	waits_choose_programs(loader->skel, &opts->waits);
+	waits_choose_programs(loader->skel, opts);
 	err = size_maps(loader->skel, &loader->sizes, possible_cnt);
 	if (!err)
 		err = bpfprof__load(loader->skel);

@@ -65,39 +65,44 @@ static uint32_t parts_of(uint32_t states)
 	return parts;
 }
 
-void waits_configure(const struct capture_wait_opts *opts, struct bp_config *cfg)
+void waits_configure(const struct capture_opts *opts, struct bp_config *cfg)
 {
-	cfg->waits = opts->is_wanted;
-	if (!opts->is_wanted)
+	const struct capture_wait_opts *waits = &opts->waits;
+
+	cfg->waits = waits->is_wanted;
+	cfg->parallelism = opts->parallelism;
+	if (!waits_are_attached(opts))
 		return;
-	cfg->wakers = opts->wakers;
-	cfg->kernel_threads = opts->kernel_threads;
-	cfg->min_block_ns = opts->min_ns;
-	cfg->max_block_ns = opts->max_ns ? opts->max_ns : UINT64_MAX;
-	cfg->parts = parts_of(opts->states);
-	if (opts->max_cpu_permille < 1000)
-		cfg->budget = 1 + opts->max_cpu_permille * 1024 / 1000;
 	cfg->has_task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
+	if (!waits->is_wanted)
+		return;
+	cfg->wakers = waits->wakers;
+	cfg->kernel_threads = waits->kernel_threads;
+	cfg->min_block_ns = waits->min_ns;
+	cfg->max_block_ns = waits->max_ns ? waits->max_ns : UINT64_MAX;
+	cfg->parts = parts_of(waits->states);
+	if (waits->max_cpu_permille < 1000)
+		cfg->budget = 1 + waits->max_cpu_permille * 1024 / 1000;
 	cfg->resumes_by_irq = !has_tracepoint(resume_tracepoint);
 }
 
-void waits_choose_programs(struct bpfprof *skel, const struct capture_wait_opts *opts)
+void waits_choose_programs(struct bpfprof *skel, const struct capture_opts *opts)
 {
 	const volatile struct bp_config *cfg = &skel->rodata->cfg;
-	bool is_wanted = opts->is_wanted;
+	bool is_attached = waits_are_attached(opts), is_wanted = opts->waits.is_wanted;
 
-	bpf_program__set_autoload(skel->progs.bp_switch, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_switch, is_attached);
+	bpf_program__set_autoload(skel->progs.bp_born, is_attached);
+	bpf_program__set_autoload(skel->progs.bp_adopt, is_attached);
 	bpf_program__set_autoload(skel->progs.bp_wakeup, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_resumed, is_wanted);
-	bpf_program__set_autoload(skel->progs.bp_born, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_renamed, is_wanted);
-	bpf_program__set_autoload(skel->progs.bp_adopt, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_collect, is_wanted);
-	bpf_program__set_autoload(skel->progs.bp_waking, is_wanted && opts->wakers);
-	bpf_map__set_autocreate(skel->maps.threads, is_wanted && cfg->has_task_storage);
-	bpf_map__set_autocreate(skel->maps.thread_table, is_wanted && !cfg->has_task_storage);
+	bpf_program__set_autoload(skel->progs.bp_waking, is_wanted && opts->waits.wakers);
+	bpf_map__set_autocreate(skel->maps.threads, is_attached && cfg->has_task_storage);
+	bpf_map__set_autocreate(skel->maps.thread_table, is_attached && !cfg->has_task_storage);
 	bpf_map__set_max_entries(skel->maps.thread_table, BP_THREADS_TABLE);
-	bpf_map__set_autocreate(skel->maps.sched_cpus, is_wanted);
+	bpf_map__set_autocreate(skel->maps.sched_cpus, is_attached);
 	bpf_map__set_autocreate(skel->maps.asleep_slot, is_wanted);
 	bpf_map__set_autocreate(skel->maps.bells, is_wanted && cfg->resumes_by_irq);
 }
@@ -183,24 +188,26 @@ static int iterate(struct bpf_program *prog, waits_thread_fn *fn, void *arg)
 	return err;
 }
 
+static int attach_raw(struct bpf_program *prog, const char *tracepoint, struct bpf_link **link)
+{
+	if (!bpf_program__autoload(prog))
+		return 0;
+	*link = tracepoint ? bpf_program__attach_raw_tracepoint(prog, tracepoint)
+			   : bpf_program__attach(prog);
+	return *link ? 0 : -errno;
+}
+
 /* New threads first, so that each is either adopted or seen to be born. */
 static int attach(struct bpfprof *skel)
 {
-	bool by_irq = skel->rodata->cfg.resumes_by_irq;
+	const char *resume = skel->rodata->cfg.resumes_by_irq ? irq_tracepoint : resume_tracepoint;
+	int err = attach_raw(skel->progs.bp_born, NULL, &skel->links.bp_born);
 
-	skel->links.bp_born = bpf_program__attach(skel->progs.bp_born);
-	skel->links.bp_resumed = bpf_program__attach_raw_tracepoint(
-		skel->progs.bp_resumed, by_irq ? irq_tracepoint : resume_tracepoint);
-	skel->links.bp_wakeup = bpf_program__attach(skel->progs.bp_wakeup);
-	skel->links.bp_renamed = bpf_program__attach(skel->progs.bp_renamed);
-	skel->links.bp_switch = bpf_program__attach(skel->progs.bp_switch);
-	if (!skel->links.bp_born || !skel->links.bp_resumed || !skel->links.bp_wakeup ||
-	    !skel->links.bp_renamed || !skel->links.bp_switch)
-		return -errno;
-	if (!bpf_program__autoload(skel->progs.bp_waking))
-		return 0;
-	skel->links.bp_waking = bpf_program__attach(skel->progs.bp_waking);
-	return skel->links.bp_waking ? 0 : -errno;
+	err = err ? err : attach_raw(skel->progs.bp_resumed, resume, &skel->links.bp_resumed);
+	err = err ? err : attach_raw(skel->progs.bp_wakeup, NULL, &skel->links.bp_wakeup);
+	err = err ? err : attach_raw(skel->progs.bp_renamed, NULL, &skel->links.bp_renamed);
+	err = err ? err : attach_raw(skel->progs.bp_waking, NULL, &skel->links.bp_waking);
+	return err ? err : attach_raw(skel->progs.bp_switch, NULL, &skel->links.bp_switch);
 }
 
 int waits_start(struct waits *waits, struct loader *loader, const struct number_set *cpus)

@@ -25,8 +25,14 @@ struct waits {
 };
 
 /* Before loading: what @opts say, into @cfg; and which programs and maps there are. */
-void waits_configure(const struct capture_wait_opts *opts, struct bp_config *cfg);
-void waits_choose_programs(struct bpfprof *skel, const struct capture_wait_opts *opts);
+void waits_configure(const struct capture_opts *opts, struct bp_config *cfg);
+void waits_choose_programs(struct bpfprof *skel, const struct capture_opts *opts);
+
+/* Are the scheduler's programs needed? */
+static inline bool waits_are_attached(const struct capture_opts *opts)
+{
+	return opts->waits.is_wanted || opts->parallelism;
+}
 
 /*
  * Begin: every thread that there is gets its times, and from here on they are kept. @cpus: those

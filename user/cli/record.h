@@ -40,7 +40,7 @@ struct record_opts {
 	struct opts_list events;
 	uint64_t freq_hz, period;
 
-	bool off_cpu, wall, wakers, kernel_threads;
+	bool off_cpu, wall, wakers, kernel_threads, parallelism;
 	const char *min_block, *max_block;
 	uint64_t min_block_ns, max_block_ns; /* of those */
 	struct opts_choices states;

@@ -69,6 +69,8 @@ static const struct opt record_options[] = {
 	 .help = "samples per second and CPU (default: 99)"},
 	{OPT_COUNT, 'c', "count", "N", AT(period, uint64_t), .min = 1,
 	 .help = "instead of -F: one sample every N events"},
+	{OPT_FLAG, 0, "parallelism", AT(parallelism, bool), .flags = OPT_NEGATABLE,
+	 .help = "a further value: time divided by the process's threads that run at that moment"},
 
 	{OPT_GROUP, .help = "Time off the CPU"},
 	{OPT_FLAG, 0, "off-cpu", AT(off_cpu, bool), .flags = OPT_NEGATABLE,
@@ -295,6 +297,9 @@ static int check_waits(struct record_opts *opts, struct buf *why)
 				 "both kinds of time");
 	else if (alone && !is_wanted)
 		buf_printf(why, "option '%s': only with --off-cpu or --wall", alone);
+	else if (opts->off_cpu && opts->parallelism)
+		buf_add_str(why, "option '--parallelism': shares CPU time; not with --off-cpu, but "
+				 "with --wall");
 	else if (opts->off_cpu && (opts->events.cnt || opts->freq_hz || opts->period))
 		buf_add_str(why,
 			    "option '--off-cpu': no event is sampled with it; --wall does both");
@@ -434,6 +439,7 @@ struct capture_opts record_capture_opts(const struct record_opts *opts)
 		.max_kernel_bytes = opts->max_memory_bytes,
 		.btf_path = opts->btf,
 		.follow_command = opts->args.command && !opts->all_cpus,
+		.parallelism = opts->parallelism,
 		.waits =
 			{
 				.is_wanted = opts->off_cpu || opts->wall,

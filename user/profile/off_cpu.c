@@ -35,17 +35,12 @@ void off_cpu_deinit(struct off_cpu *off)
 	*off = (struct off_cpu){0};
 }
 
-void off_cpu_declare(struct profile *prof, bool with_cpu)
+void off_cpu_declare(struct profile *prof, const char *sum)
 {
-	if (with_cpu) {
-		profile_add_value_type(prof, "samples", "count");
-		profile_add_value_type(prof, "cpu", "nanoseconds");
-	}
 	profile_add_value_type(prof, "waits", "count");
 	profile_add_value_type(prof, "blocked", "nanoseconds");
 	profile_add_value_type(prof, "runnable", "nanoseconds");
-	prof->default_value =
-		profile_add_value_type(prof, with_cpu ? "wall" : "off_cpu", "nanoseconds");
+	prof->default_value = profile_add_value_type(prof, sum, "nanoseconds");
 }
 
 static struct columns find_columns(const struct profile *prof)

@@ -69,9 +69,9 @@ struct off_cpu {
 void off_cpu_init(struct off_cpu *off);
 void off_cpu_deinit(struct off_cpu *off);
 
-/* Declare the value types: waits, blocked, runnable and their sum; with @with_cpu also samples and
- * CPU time, and the sum of all. */
-void off_cpu_declare(struct profile *prof, bool with_cpu);
+/* Declare the value types waits, blocked, runnable, and @sum for the sum of all time, which is the
+ * default. Where there is one called "cpu" already, it belongs to the sum. */
+void off_cpu_declare(struct profile *prof, const char *sum);
 
 /* The labels under which capture adds a wait of @state that was @log2_ns long (a power of two) by
  * whom @who_set names; @waker: a number for off_cpu_add_waker(), 0 for none. */
