@@ -11,27 +11,29 @@ static __always_inline bool thread_is_ours(struct task_struct *task)
 	return task && task->pid && (cfg.kernel_threads || !(task->flags & PF_KTHREAD));
 }
 
-/* The recording begins for a thread that is there. */
+/* The recording begins for @task, which was there before. */
+static __always_inline void thread_begin(struct bp_thread *t, struct task_struct *task)
+{
+	t->part = task->on_cpu	? BP_PART_RUNNING
+		  : task->on_rq ? BP_PART_PREEMPTED
+				: part_of_state(compat_task_state(task));
+	t->since_ns = bpf_ktime_get_ns();
+	if (t->part == BP_PART_RUNNING)
+		process_runs(task, 1);
+}
+
 SEC("iter/task")
 int bp_adopt(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct bp_thread *t;
-	__u32 state;
 
 	if (!thread_is_ours(task))
 		return 0;
 	t = thread_make(task);
 	/* It has been switched to since it was made: then it is known better. */
-	if (!t || t->since_ns)
-		return 0;
-	state = compat_task_state(task);
-	t->part = task->on_cpu	? BP_PART_RUNNING
-		  : task->on_rq ? BP_PART_PREEMPTED
-				: part_of_state(state);
-	t->since_ns = bpf_ktime_get_ns();
-	if (t->part == BP_PART_RUNNING)
-		process_runs(task, 1);
+	if (t && !t->since_ns)
+		thread_begin(t, task);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "capture/capture.h"
 #include "capture/loader.h"
+#include "capture/waits.h"
 
 typedef void probe_fn(struct capture_probe *probe);
 
@@ -120,6 +121,31 @@ static void probe_load(struct capture_probe *probe)
 	loader_close(&loader);
 }
 
+/* The programs of --off-cpu, and how they get to a thread that is back on a CPU. */
+static void probe_waits(struct capture_probe *probe)
+{
+	const struct capture_opts opts = {
+		.max_kernel_bytes = 1 << 20,
+		.waits = {.is_wanted = true, .is_alone = true},
+	};
+	struct loader loader;
+	enum log_level level = log_get_level();
+	int err;
+
+	log_set_level(LOG_QUIET);
+	err = loader_open(&loader, &opts);
+	log_set_level(level);
+	probe->ok = !err;
+	if (err) {
+		detail(probe, "%s", strerror(-err));
+		fix(probe, "`bpfprof -v --off-cpu -d 1` shows the kernel's own words");
+	} else {
+		detail(probe, "%llu instructions verified; %s",
+		       (unsigned long long)loader_verified_insns(&loader), waits_describe(&loader));
+	}
+	loader_close(&loader);
+}
+
 static void probe_lockdown(struct capture_probe *probe)
 {
 	_cleanup_free_ char *line = fs_read_line("/sys/kernel/security/lockdown");
@@ -197,6 +223,7 @@ static const struct {
 	{"hardware counters (PMU)", false, probe_pmu},
 	{"memory for maps", true, probe_memlock},
 	{"BPF programs", true, probe_load},
+	{"off-CPU programs", false, probe_waits},
 	{"BPF run statistics", false, probe_stats},
 	{"kernel symbols", false, probe_kptr},
 	{"lockdown", true, probe_lockdown},

@@ -278,3 +278,14 @@ void waits_runs(const struct waits *waits, uint64_t *runs, uint64_t *misses)
 	*runs = stats.runs;
 	*misses = stats.misses;
 }
+
+const char *waits_describe(const struct loader *loader)
+{
+	const volatile struct bp_config *cfg = &loader->skel->rodata->cfg;
+
+	if (!cfg->resumes_by_irq)
+		return "stacks are walked at sched_exit_tp";
+	if (cfg->has_task_storage)
+		return "no tracepoint after the switch: an interrupt stands in for it";
+	return "an interrupt stands in for a tracepoint after the switch; 32,768 threads at most";
+}

@@ -52,6 +52,9 @@ void waits_deinit(struct waits *waits);
 typedef int waits_thread_fn(void *arg, const struct bp_asleep *thread);
 int waits_collect(struct waits *waits, waits_thread_fn *fn, void *arg);
 
+/* How waits are recorded on this kernel, for people. Static. */
+const char *waits_describe(const struct loader *loader);
+
 /* The kernel's run count of the switch program, and how often it was not run because it ran. */
 void waits_runs(const struct waits *waits, uint64_t *runs, uint64_t *misses);
 
