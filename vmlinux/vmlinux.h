@@ -183,8 +183,9 @@ struct css_set {
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
-	int on_rq;
+	/* Bytes since 7.2: unsigned, so that a load may be made narrower. */
+	unsigned int on_cpu;
+	unsigned int on_rq;
 	int pid;
 	int tgid;
 	const struct cred *cred;

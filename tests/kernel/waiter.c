@@ -5,6 +5,7 @@
  */
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,12 +53,15 @@ int main(int argc, char **argv)
 		return 1;
 	blocked = fork();
 	if (!blocked) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		waiter_blocked(fds[0]);
 		_exit(0);
 	}
 	busy = fork();
-	if (!busy)
+	if (!busy) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		waiter_busy();
+	}
 	waiter_outer(argc > 1 ? atof(argv[1]) : 10);
 	kill(blocked, SIGKILL);
 	kill(busy, SIGKILL);
