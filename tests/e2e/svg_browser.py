@@ -333,6 +333,38 @@ def values_have_units(browser):
 
 
 @test
+def waits_are_told_by_their_state(browser):
+    for scripts in (False, True):
+        page = Graph(browser, "wall", scripts=scripts)
+        found = page.eval("""Array.from(document.querySelectorAll('.plot > g')).map(g => [g.getAttribute('class'),
+            (g.getAttribute('aria-label') || g.querySelector('title').textContent)])""")
+        if scripts:
+            equal(sorted(found), plain, "classes and tooltips with the script")
+        plain = sorted(found)
+        equal([c for c, title in found if title.startswith("[blocked: futex]")], ["b"], "class of a state")
+        equal(page.eval("Array.from(document.querySelectorAll('.plot .d > text')).map(t => t.textContent)"),
+              ["woken by"], "label of the delimiter")
+        labels_fit(page)
+        equal(page.complaints(), [], "complaints")
+        page.close()
+    page = Graph(browser, "wall")
+    page.move(*page.point("postgres"))
+    page.settle()
+    check("35.00% on CPU, 25.00% runnable, 40.00% blocked" in page.details(), page.details())
+    page.move(*page.point("commit"))
+    page.settle()
+    check("waker" in page.details(), page.details())
+    page.search("^--$|^.blocked: futex")
+    equal(page.matched(), "30.00% matched", "matched")
+    page.key("Enter")
+    page.key("Escape")
+    page.key("Escape")
+    page.click_frame("[blocked: futex]")
+    check(page.is_full("[blocked: futex]") and page.is_full("walwriter"), "a state does not zoom")
+    return page
+
+
+@test
 def narrow_frames_come_back(browser):
     page = Graph(browser, "narrow")
     check(not page.has("cold") and not page.has("inner_007"), "narrow frames are drawn")
@@ -465,14 +497,17 @@ def contrast(one, two):
 
 def colours_of(page):
     """Computed colours of every shade, by the kind's letter: (fill, label)."""
-    classes = [kind + str(shade) for kind in "uljk" for shade in range(6)] + ["p", "r"]
+    classes = [kind + str(shade) for kind in "uljk" for shade in range(6)] + ["p", "r", "b", "q"]
+    classes += [kind + state for kind in "uljk" for state in "bq"]
     found = page.eval("""%s.map(c => { const g = document.createElementNS('http://www.w3.org/2000/svg', 'g');
         g.setAttribute('class', c); g.innerHTML = '<rect/><text/>'; document.querySelector('.plot').append(g);
         const r = [c, getComputedStyle(g.querySelector('rect')).fill, getComputedStyle(g.querySelector('text')).fill];
         g.remove(); return r; })""" % json.dumps(classes))
     kinds = {}
     for name, fill, label in found:
-        kinds.setdefault(name[0], []).append((linear(fill), linear(label)))
+        # what mostly waits is one kind per state: " b", " q"
+        kind = " " + name[1] if name[1:] in ("b", "q") else name[0]
+        kinds.setdefault(kind, []).append((linear(fill), linear(label)))
     return kinds
 
 
@@ -486,6 +521,8 @@ def colours_are_told_apart(browser):
             low = min(contrast(fill, label) for fill, label in shades)
             check(low >= 4.5, "labels of kind %s have contrast %.1f" % (kind, low))
         for one, two in itertools.combinations(kinds, 2):
+            if "r" in (one, two) and " " in one + two:
+                continue  # the root is told by its place
             for name, view in (("all", lambda c: c), ("deuteranopia", lambda c: apply(DEUTERANOPIA, c))):
                 near = min(math.dist(oklab(view(a[0])), oklab(view(b[0])))
                            for a, b in itertools.product(kinds[one], kinds[two]))

@@ -5,8 +5,8 @@
  *	fixture_add(&prof, "web", 3, "main|l:read|k:vfs_read");
  *
  * root first. A frame's prefix is its kind: none an executable, l: library, k: kernel, j: JIT, s:
- * not code, w: waker; i: inlined into the frame before it; a: an address without symbol
- * (hexadecimal).
+ * not code, w: waker, n: a waker's name; i: inlined into the frame before it; a: an address without
+ * symbol (hexadecimal).
  */
 #ifndef BPFPROF_TESTS_FLAME_FIXTURE_H
 #define BPFPROF_TESTS_FLAME_FIXTURE_H
@@ -49,6 +49,7 @@ static inline uint16_t fixture_flags(char kind)
 	       : kind == 'j' ? LOCATION_JIT
 	       : kind == 's' ? LOCATION_SYNTHETIC
 	       : kind == 'w' ? LOCATION_WAKER
+	       : kind == 'n' ? LOCATION_WAKER
 			     : 0;
 }
 
@@ -56,7 +57,8 @@ static inline uint16_t fixture_flags(char kind)
 static inline void fixture_flush(struct profile *prof, struct fixture_stack *stack)
 {
 	struct profile_line inner_first[FIXTURE_LINES_MAX];
-	uint32_t mapping = stack->kind == 's' ? PROFILE_NONE : fixture_mapping(prof, stack->kind);
+	bool is_named = stack->kind == 's' || stack->kind == 'n';
+	uint32_t mapping = is_named ? PROFILE_NONE : fixture_mapping(prof, stack->kind);
 	uint64_t address = 0x1000;
 
 	if (!stack->line_cnt)

@@ -124,6 +124,20 @@ static inline void fill_times(struct profile *prof)
 	fixture_add(prof, "db", 999, "main|spin");
 }
 
+/* 10 s of a server's threads, waits with their wakers among them. */
+static inline void fill_wall(struct profile *prof)
+{
+	fixture_add(prof, "postgres", 3000000000,
+		    "main|wait|l:sem_wait|k:futex_wait|s:[blocked: futex]|s:--|"
+		    "w:unlock|w:commit|n:walwriter");
+	fixture_add(prof, "postgres", 1000000000,
+		    "main|wait|l:sem_wait|k:futex_wait|s:[runnable: woken]");
+	fixture_add(prof, "postgres", 2000000000, "main|work|l:copy");
+	fixture_add(prof, "postgres", 1500000000, "main|work");
+	fixture_add(prof, "postgres", 1500000000, "main|work|l:preempted|s:[runnable: preempted]");
+	fixture_add(prof, "postgres", 1000000000, "s:[blocked: not sampled]");
+}
+
 static inline void fill_bytes(struct profile *prof)
 {
 	fixture_add(prof, "app", 3LL << 30, "main|cache");
@@ -203,6 +217,7 @@ static const struct svg_case svg_cases[] = {
 	 fill_nothing},
 	{"zeros", true, "samples", "count", {.value = PROFILE_NONE}, fill_zeros},
 	{"times", true, "off-cpu", "nanoseconds", {.value = PROFILE_NONE}, fill_times},
+	{"wall", true, "wall", "nanoseconds", {.value = PROFILE_NONE}, fill_wall},
 	{"bytes",
 	 true,
 	 "alloc_space",

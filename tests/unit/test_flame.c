@@ -30,6 +30,36 @@ static int teardown(void **state)
 	return 0;
 }
 
+/* What the time of every node was: one line per node, "name: on CPU + runnable + blocked", and what
+ * it is mostly off the CPU for. */
+static void dump_states(const struct flame_tree *tree, struct buf *out)
+{
+	for (size_t i = 0; i < tree->node_cnt; i++) {
+		const struct flame_node *node = &tree->nodes[i];
+		enum flame_kind state = flame_waits_for(tree, node);
+
+		buf_printf(out, "%s: %" PRId64 " + %" PRId64 " + %" PRId64 "%s\n",
+			   flame_name(tree, node), node->total - node->blocked - node->runnable,
+			   node->runnable, node->blocked,
+			   state == FLAME_BLOCKED    ? " blocked"
+			   : state == FLAME_RUNNABLE ? " runnable"
+						     : "");
+	}
+}
+
+static void expect_states(const struct profile *prof, const char *expected)
+{
+	struct flame_tree tree;
+	struct buf text;
+
+	assert_int_equal(flame_build(prof, 0, NULL, &tree), 0);
+	buf_init(&text, BUF_NO_MAX);
+	dump_states(&tree, &text);
+	assert_string_equal(buf_cstr(&text), expected);
+	buf_deinit(&text);
+	flame_deinit(&tree);
+}
+
 /* The tree as text: one line per node, indented by depth, "name kind/flags total self". */
 static void dump(const struct flame_tree *tree, struct buf *out)
 {
@@ -130,7 +160,7 @@ static void tells_kinds_apart(void **state)
 	struct profile *prof = *state;
 
 	fixture_add(prof, "p", 1, "s:[truncated: no_rows]|main|l:lib|j:jitted|k:kernel");
-	fixture_add(prof, "p", 1, "w:waker");
+	fixture_add(prof, "p", 1, "w:waker|j:jitted");
 	fixture_add(prof, "p", 1, "a:1f40");
 	expect_tree(prof, NULL,
 		    "all 0/0 3 0\n"
@@ -141,7 +171,75 @@ static void tells_kinds_apart(void **state)
 		    "    lib 3/0 1 0\n"
 		    "     jitted 4/0 1 0\n"
 		    "      kernel 5/0 1 1\n"
-		    "  waker 2/2 1 1\n");
+		    "  waker 2/2 1 0\n"
+		    "   jitted 4/0 1 1\n");
+}
+
+/* The name of the waker's thread is at the leaf; it has no mapping. */
+static void names_states_and_wakers(void **state)
+{
+	struct profile *prof = *state;
+
+	fixture_add(prof, "p", 1, "main|s:[blocked: futex]|s:--|w:unlock|w:main|n:waker");
+	fixture_add(prof, "p", 2, "main|s:[runnable: preempted]");
+	fixture_add(prof, "p", 3, "s:[running: not sampled]");
+	fixture_add(prof, "p", 4, "[blocked: code]");
+	expect_tree(prof, NULL,
+		    "all 0/0 10 0\n"
+		    " p 1/0 10 0\n"
+		    "  [blocked: code] 2/0 4 4\n"
+		    "  [running: not sampled] 6/0 3 3\n"
+		    "  main 2/0 3 0\n"
+		    "   [blocked: futex] 7/0 1 0\n"
+		    "    -- 9/0 1 0\n"
+		    "     unlock 2/2 1 0\n"
+		    "      main 2/2 1 0\n"
+		    "       waker 1/2 1 1\n"
+		    "   [runnable: preempted] 8/0 2 2\n");
+}
+
+static void sums_states(void **state)
+{
+	struct profile *prof = *state;
+
+	fixture_add(prof, "p", 5, "main|wait|s:[blocked: futex]|s:--|w:unlock|n:waker");
+	fixture_add(prof, "p", 4, "main|wait|s:[runnable: woken]");
+	fixture_add(prof, "p", 1, "main|wait");
+	fixture_add(prof, "p", 7, "main|work");
+	fixture_add(prof, "p", 8, "main|work|s:[runnable: preempted]");
+	fixture_add(prof, "p", 9, "main|hot");
+	fixture_add(prof, "p", 9, "main|hot|s:[blocked: page fault]");
+	expect_states(prof, "all: 17 + 12 + 14\n"
+			    "p: 17 + 12 + 14\n"
+			    "main: 17 + 12 + 14 blocked\n"
+			    "hot: 9 + 0 + 9\n"
+			    "[blocked: page fault]: 0 + 0 + 9\n"
+			    "wait: 1 + 4 + 5 blocked\n"
+			    "[blocked: futex]: 0 + 0 + 5\n"
+			    "--: 0 + 0 + 5\n"
+			    "unlock: 0 + 0 + 5 blocked\n"
+			    "waker: 0 + 0 + 5\n"
+			    "[runnable: woken]: 0 + 4 + 0\n"
+			    "work: 7 + 8 + 0 runnable\n"
+			    "[runnable: preempted]: 0 + 8 + 0\n");
+}
+
+/* Nothing to be told apart where all time is off the CPU. A state in a state is in the outer one.
+ */
+static void sums_states_of_waits_alone(void **state)
+{
+	struct profile *prof = *state;
+
+	fixture_add(prof, "p", 2, "main|s:[blocked: futex]|lost|s:[runnable: woken]|found");
+	fixture_add(prof, "p", 3, "main|s:[runnable: woken]");
+	expect_states(prof, "all: 0 + 3 + 2\n"
+			    "p: 0 + 3 + 2\n"
+			    "main: 0 + 3 + 2\n"
+			    "[blocked: futex]: 0 + 0 + 2\n"
+			    "lost: 0 + 0 + 2\n"
+			    "[runnable: woken]: 0 + 0 + 2\n"
+			    "found: 0 + 0 + 2\n"
+			    "[runnable: woken]: 0 + 3 + 0\n");
 }
 
 static void names_addresses_without_doubled_brackets(void **state)
@@ -281,6 +379,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(preorder_is_consistent, setup, teardown),
 		cmocka_unit_test_setup_teardown(orders_children_by_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(tells_kinds_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(names_states_and_wakers, setup, teardown),
+		cmocka_unit_test_setup_teardown(sums_states, setup, teardown),
+		cmocka_unit_test_setup_teardown(sums_states_of_waits_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(names_addresses_without_doubled_brackets, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(inlined_only_if_always, setup, teardown),

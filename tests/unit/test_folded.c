@@ -271,6 +271,8 @@ static void test_rewrites_alike(void **state)
 		"web;outer;mid_[i];in_[i];k1_[k];k2_[i];j_[j];w_[w] 4\n",
 		"web;orphan_[i];next_[i] 4\n",
 		"web;_[k];_[x];x_[] 4\n",
+		"web;main;[blocked: futex];--;unlock_[w];in_[i];main_[w];sh_[w] 4\n",
+		"web;[running: not sampled] 1\nweb;main;[runnable: woken] 4\n",
 		"web  ;f  5\nweb ;f 5\nx 1\n",
 	};
 
@@ -314,6 +316,28 @@ static void test_flags_and_inlines(void **state)
 	assert_int_equal(prof.locations[prof.stack_locations[0]].flags, LOCATION_SYNTHETIC);
 	assert_string_equal(profile_str(&prof, prof.labels[0].key), "comm");
 	assert_string_equal(profile_str(&prof, prof.labels[0].str), "c");
+	profile_deinit(&prof);
+}
+
+/* A waker's frames are that by their place too, and the same text before it is another frame. */
+static void test_wakers(void **state)
+{
+	const uint32_t *stack;
+	struct profile prof;
+
+	assert_rewritten("c;main;[blocked: futex];--;unlock;in_[i];main;sh 1\n",
+			 "c;main;[blocked: futex];--;unlock_[w];in_[i];main_[w];sh_[w] 1\n");
+	assert_rewritten("c;main;--_[k] 1\n", "c;main;--_[k] 1\n");
+	assert_int_equal(decode("c;main;[blocked: futex];--;unlock_[w];main 1\n", &prof, ""), 0);
+	assert_int_equal(prof.stacks[0].cnt, 5);
+	stack = prof.stack_locations + prof.stacks[0].first;
+	assert_int_equal(prof.locations[stack[0]].flags, LOCATION_WAKER);
+	assert_int_equal(prof.locations[stack[1]].flags, LOCATION_WAKER);
+	assert_int_equal(prof.locations[stack[2]].flags, LOCATION_SYNTHETIC);
+	assert_int_equal(prof.locations[stack[3]].flags, LOCATION_SYNTHETIC);
+	assert_int_equal(prof.locations[stack[4]].flags, 0);
+	assert_folded(&prof, &(struct encoder_opts){.value = PROFILE_NONE},
+		      "c;main;[blocked: futex];--;unlock;main 1\n");
 	profile_deinit(&prof);
 }
 
@@ -451,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_golden_rewritten),
 		cmocka_unit_test(test_flags_and_inlines),
+		cmocka_unit_test(test_wakers),
 		cmocka_unit_test(test_two_columns),
 		cmocka_unit_test(test_bad_lines),
 		cmocka_unit_test(test_sniffing),

@@ -170,6 +170,47 @@ static void test_tree(void **state)
 						 " 15.00%      [lib?.so+0x9000]\n");
 }
 
+/* The time of a wait is the waiter's: its state stands in the tree, the waker nowhere. */
+static void test_waits(void **state)
+{
+	struct fixture fix;
+	struct profile *prof = &fix.prof;
+	uint32_t app, stack[6];
+
+	(void)state;
+	assert_int_equal(profile_init(prof), 0);
+	buf_init(&fix.out, BUF_NO_MAX);
+	profile_add_value_type(prof, "wall", "nanoseconds");
+	app = profile_mapping(prof, "/usr/bin/app", "");
+	stack[0] = profile_named_location(prof, "writer", LOCATION_WAKER);
+	stack[1] = profile_named_location(prof, "unlock", LOCATION_WAKER);
+	stack[2] = profile_named_location(prof, "--", LOCATION_SYNTHETIC);
+	stack[3] = profile_named_location(prof, "[blocked: futex]", LOCATION_SYNTHETIC);
+	stack[4] = LOCATION(prof, app, 0x200, "lock");
+	stack[5] = LOCATION(prof, app, 0x100, "main");
+	add(prof, "one", 60, stack, 6);
+	add(prof, "one", 25, stack + 4, 2);
+	stack[3] = profile_named_location(prof, "[runnable: not sampled]", LOCATION_SYNTHETIC);
+	add(prof, "one", 15, stack + 3, 1);
+	assert_int_equal(func_table_init(&fix.table, prof, 0), 0);
+	fix.report = (struct report){prof, &fix.table, 0, "count"};
+	assert_int_equal(func_table_print(&fix.table, FUNC_BY_SELF, 10, "count", &fix.out), 0);
+	assert_string_equal(buf_cstr(&fix.out),
+			    "               self                total  function\n"
+			    "  85.00%         85    85.00%         85  lock  [app]\n"
+			    "   0.00%          0    85.00%         85  main  [app]\n");
+	buf_reset(&fix.out);
+	assert_int_equal(report_tree(&fix.report, 0, &fix.out), 0);
+	assert_string_equal(buf_cstr(&fix.out), "100.00%  one\n"
+						" 85.00%    main  [app]\n"
+						" 85.00%      lock  [app]\n"
+						" 60.00%        [blocked: futex]\n"
+						" 15.00%    [runnable: not sampled]\n");
+	buf_deinit(&fix.out);
+	func_table_deinit(&fix.table);
+	profile_deinit(prof);
+}
+
 static void test_amounts(void **state)
 {
 	static const struct {
@@ -228,6 +269,7 @@ int main(void)
 		CASE(test_callers),
 		CASE(test_callees),
 		CASE(test_tree),
+		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_amounts),
 		cmocka_unit_test(test_empty),
 	};

@@ -285,8 +285,8 @@ static void expect_data_is_tree(const cJSON *data, const struct flame_tree *tree
 
 		depth += 1 - item->valueint;
 		assert_int_equal(depth, node->depth);
-		assert_int_equal(frame % 32, node->kind * 4 + node->flags);
-		assert_string_equal(cJSON_GetArrayItem(names, frame / 32)->valuestring,
+		assert_int_equal(frame % 64, node->kind * 4 + node->flags);
+		assert_string_equal(cJSON_GetArrayItem(names, frame / 64)->valuestring,
 				    flame_name(tree, node));
 		assert_true(item->next->next->valuedouble == (double)node->self);
 		item = item->next->next->next;
@@ -296,7 +296,7 @@ static void expect_data_is_tree(const cJSON *data, const struct flame_tree *tree
 
 static void carries_the_whole_tree(void **state)
 {
-	static const char *const names[] = {"kinds", "empty", "times", "narrow", "deep"};
+	static const char *const names[] = {"kinds", "empty", "times", "wall", "narrow", "deep"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
@@ -329,6 +329,42 @@ static void keeps_narrow_frames_in_the_data(void **state)
 	render_case("narrow", &svg);
 	assert_null(strstr(svg.data, "<title>inner_399 "));
 	assert_non_null(strstr(svg.data, "\"inner_399\""));
+	buf_deinit(&svg);
+}
+
+static void colours_the_state(void **state)
+{
+	static const char *const parts[] = {
+		"<title>wall time flame graph</title>",
+		"<g class=\"b\"><title>[blocked: futex] (3.00 s, 30.00%)</title>",
+		"<g class=\"q\"><title>[runnable: woken] (1.00 s, 10.00%)</title>",
+		">postgres (10.00 s, 100.00%; 35.00% on CPU, 25.00% runnable, 40.00% blocked)<",
+		"<title>wait (4.00 s, 40.00%; 25.00% runnable, 75.00% blocked)</title>",
+		"<title>work (5.00 s, 50.00%; 70.00% on CPU, 30.00% runnable)</title>",
+		"<title>copy (2.00 s, 20.00%; on CPU)</title>",
+		"<g class=\"kb\"><title>futex_wait (4.00 s",
+		"<g class=\"lq\"><title>preempted (1.50 s, 15.00%; runnable)</title>",
+		"<g class=\"d\"><title>-- (3.00 s, 30.00%)</title>",
+		">woken by</text>",
+		"<g class=\"ub w\"><title>unlock (3.00 s, 30.00%; waker)</title>",
+		"<g class=\"p w\"><title>walwriter (3.00 s, 30.00%; waker)</title>",
+		">blocked</text>",
+		">runnable</text>",
+		">mostly blocked</text>",
+		">mostly runnable</text>",
+		">waker (dashed)</text>",
+	};
+	struct buf svg;
+
+	(void)state;
+	render_case("wall", &svg);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (!strstr(svg.data, parts[i]))
+			fail_msg("no %s", parts[i]);
+	buf_deinit(&svg);
+	render_case("kinds", &svg);
+	assert_null(strstr(svg.data, ">blocked</text>"));
+	assert_null(strstr(svg.data, "on CPU)</title>"));
 	buf_deinit(&svg);
 }
 
@@ -435,6 +471,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(needs_nothing_else),
 		cmocka_unit_test(carries_the_whole_tree),
 		cmocka_unit_test(keeps_narrow_frames_in_the_data),
+		cmocka_unit_test(colours_the_state),
 		cmocka_unit_test(says_that_it_is_empty),
 		cmocka_unit_test(draws_a_profile_without_values),
 		cmocka_unit_test(refuses_wrong_options),

@@ -55,7 +55,7 @@ static int add_location(struct func_table *table, uint32_t location)
 	int err = 0;
 
 	table->frame_first[location] = (uint32_t)table->frame_cnt;
-	if (loc->flags & LOCATION_SYNTHETIC)
+	if (loc->flags & (LOCATION_SYNTHETIC | LOCATION_WAKER))
 		return 0;
 	if (!loc->line_cnt)
 		return add_frame(table, location, PROFILE_NONE);

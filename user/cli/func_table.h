@@ -4,7 +4,8 @@
  *
  * A row is a function in one image, so that the main()s of two programs stay apart; a location
  * without a name is a row of its own. A function counts once per stack in `total`, however often it
- * recurs there; synthetic frames ("[truncated: ...]") are no functions and have no row.
+ * recurs there; synthetic frames ("[truncated: ...]") are no functions and have no row, nor have
+ * a waker's frames: the time is not theirs. So what waits has its time under the state, as its own.
  */
 #ifndef BPFPROF_CLI_FUNC_TABLE_H
 #define BPFPROF_CLI_FUNC_TABLE_H

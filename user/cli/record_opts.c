@@ -119,7 +119,7 @@ static const struct opt record_options[] = {
 	{OPT_STRING, 0, "value", "NAME", AT(value, const char *),
 	 .help = "the value that one-value formats hold"},
 	{OPT_FLAG, 0, "annotate", AT(annotate, bool), .flags = OPT_NEGATABLE,
-	 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT"},
+	 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT, _[w] wakers"},
 	{OPT_STRING, 0, "title", "TEXT", AT(title, const char *),
 	 .help = "the flame graph's title"},
 	{OPT_FLAG, 0, "force", AT(force, bool), .flags = OPT_NEGATABLE,

@@ -16,43 +16,43 @@ struct rendering {
 
 /* Rows of an option table, for a command whose struct @owner has a struct rendering at @field. */
 #define RENDERING_AT(owner, field, member, type) .offset = OPT_AT(owner, field.member, type)
-#define RENDERING_OPTIONS(owner, field)                                                      \
-	{OPT_GROUP, .help = "Output"},                                                       \
-		{OPT_LIST,                                                                   \
-		 'o',                                                                        \
-		 "output",                                                                   \
-		 "FILE",                                                                     \
-		 RENDERING_AT(owner, field, outputs, struct opts_list),                      \
-		 .flags = OPT_IS_FILE,                                                       \
-		 .help = "repeatable; the extension says the format, '-' is folded text on " \
-			 "stdout; %v: one file per value"},                                  \
-		{OPT_STRING,                                                                 \
-		 0,                                                                          \
-		 "value",                                                                    \
-		 "NAME",                                                                     \
-		 RENDERING_AT(owner, field, value, const char *),                            \
-		 .help = "the value that one-value formats hold"},                           \
-		{OPT_STRING,                                                                 \
-		 0,                                                                          \
-		 "by",                                                                       \
-		 "LIST",                                                                     \
-		 RENDERING_AT(owner, field, by, const char *),                               \
-		 .help = "labels that make the first frame: comm (default), pid, ..."},      \
-		{OPT_STRING,                                                                 \
-		 0,                                                                          \
-		 "title",                                                                    \
-		 "TEXT",                                                                     \
-		 RENDERING_AT(owner, field, title, const char *),                            \
-		 .help = "the flame graph's title"},                                         \
-		{OPT_FLAG,                                                                   \
-		 0,                                                                          \
-		 "annotate",                                                                 \
-		 RENDERING_AT(owner, field, annotate, bool),                                 \
-		 .flags = OPT_NEGATABLE,                                                     \
-		 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT"},        \
-	{                                                                                    \
-		OPT_FLAG, 0, "force", RENDERING_AT(owner, field, force, bool),               \
-			.flags = OPT_NEGATABLE, .help = "replace existing files"             \
+#define RENDERING_OPTIONS(owner, field)                                                            \
+	{OPT_GROUP, .help = "Output"},                                                             \
+		{OPT_LIST,                                                                         \
+		 'o',                                                                              \
+		 "output",                                                                         \
+		 "FILE",                                                                           \
+		 RENDERING_AT(owner, field, outputs, struct opts_list),                            \
+		 .flags = OPT_IS_FILE,                                                             \
+		 .help = "repeatable; the extension says the format, '-' is folded text on "       \
+			 "stdout; %v: one file per value"},                                        \
+		{OPT_STRING,                                                                       \
+		 0,                                                                                \
+		 "value",                                                                          \
+		 "NAME",                                                                           \
+		 RENDERING_AT(owner, field, value, const char *),                                  \
+		 .help = "the value that one-value formats hold"},                                 \
+		{OPT_STRING,                                                                       \
+		 0,                                                                                \
+		 "by",                                                                             \
+		 "LIST",                                                                           \
+		 RENDERING_AT(owner, field, by, const char *),                                     \
+		 .help = "labels that make the first frame: comm (default), pid, ..."},            \
+		{OPT_STRING,                                                                       \
+		 0,                                                                                \
+		 "title",                                                                          \
+		 "TEXT",                                                                           \
+		 RENDERING_AT(owner, field, title, const char *),                                  \
+		 .help = "the flame graph's title"},                                               \
+		{OPT_FLAG,                                                                         \
+		 0,                                                                                \
+		 "annotate",                                                                       \
+		 RENDERING_AT(owner, field, annotate, bool),                                       \
+		 .flags = OPT_NEGATABLE,                                                           \
+		 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT, _[w] wakers"}, \
+	{                                                                                          \
+		OPT_FLAG, 0, "force", RENDERING_AT(owner, field, force, bool),                     \
+			.flags = OPT_NEGATABLE, .help = "replace existing files"                   \
 	}
 
 /*

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The tree of calls: first the thread's name, where samples have one, as in a flame graph, then its
- * frames. Stacks of files made by others may be arbitrarily deep: nothing here recurses.
+ * frames, and at the leaf the state of a thread that waited: "[blocked: futex]". Stacks of files
+ * made by others may be arbitrarily deep: nothing here recurses.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "cli/report.h"
+#include "profile/synthetic.h"
 
 enum {
 	NO_NODE = UINT32_MAX,
@@ -17,8 +19,8 @@ enum {
 };
 
 struct node {
-	uint32_t
-		row; /* of the func_table; from its row_cnt on: row_cnt + the string id of a comm */
+	uint32_t row; /* of the func_table; from its row_cnt on: row_cnt + the string id of a comm
+			 or a state */
 	uint32_t parent; /* NO_NODE: called by the root */
 	uint32_t depth;
 	uint32_t first_child, next_sibling;
@@ -77,6 +79,26 @@ static uint32_t comm_row(const struct report *report, uint32_t sample, uint32_t 
 	return NO_NODE;
 }
 
+/* What stands for the state of @sample's stack in the place of a row; NO_NODE: it has none. */
+static uint32_t state_row(const struct report *report, uint32_t sample)
+{
+	const struct profile *prof = report->prof;
+	const struct profile_stack *stack = &prof->stacks[prof->samples[sample].stack];
+
+	for (uint32_t i = 0; i < stack->cnt; i++) {
+		const struct profile_location *loc =
+			&prof->locations[prof->stack_locations[stack->first + i]];
+		uint32_t name;
+
+		if (!(loc->flags & LOCATION_SYNTHETIC) || loc->line_cnt != 1)
+			continue;
+		name = prof->functions[prof->lines[loc->first_line].function].name;
+		if (synthetic_is_state(profile_str(prof, name)))
+			return (uint32_t)report->table->row_cnt + name;
+	}
+	return NO_NODE;
+}
+
 static int grow(const struct report *report, struct tree *tree)
 {
 	const struct profile *prof = report->prof;
@@ -87,16 +109,19 @@ static int grow(const struct report *report, struct tree *tree)
 	for (uint32_t i = 0; i < prof->sample_cnt; i++) {
 		int64_t amount = prof->values[(size_t)i * prof->value_type_cnt + report->value];
 		int64_t left = func_table_stack(report->table, i, &stack, &cap);
-		uint32_t comm = comm_row(report, i, comm_key);
+		uint32_t comm = comm_row(report, i, comm_key), state = state_row(report, i);
 		uint32_t node = NO_NODE;
 
 		if (left < 0)
 			return (int)left;
-		if (comm != NO_NODE &&
-		    array_reserve(&stack, &cap, (size_t)left + 1, sizeof(*stack)))
+		if (array_reserve(&stack, &cap, (size_t)left + 2, sizeof(*stack)))
 			return -ENOMEM;
 		if (comm != NO_NODE)
 			stack[left++] = comm;
+		if (state != NO_NODE) {
+			memmove(stack + 1, stack, (size_t)left++ * sizeof(*stack));
+			stack[0] = state;
+		}
 		while (left--) {
 			node = child_of(tree, node, stack[left]);
 			if (node == NO_NODE)

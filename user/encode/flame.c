@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/hmap.h"
+#include "profile/synthetic.h"
 
 /* One frame that a location stands for. */
 struct frame {
@@ -71,12 +72,24 @@ static const char *mapping_path(const struct profile *prof, const struct profile
 					    : profile_str(prof, prof->mappings[loc->mapping].path);
 }
 
-static uint8_t location_kind(const struct profile *prof, const struct profile_location *loc)
+static uint8_t synthetic_kind(const char *name)
 {
+	static const uint8_t kinds[] = {
+		[SYNTHETIC_NOT] = FLAME_SYNTHETIC,     [SYNTHETIC_INCOMPLETE] = FLAME_SYNTHETIC,
+		[SYNTHETIC_RUNNING] = FLAME_SYNTHETIC, [SYNTHETIC_BLOCKED] = FLAME_BLOCKED,
+		[SYNTHETIC_RUNNABLE] = FLAME_RUNNABLE, [SYNTHETIC_WAKER] = FLAME_WOKEN_BY,
+	};
+
+	return kinds[synthetic_of(name, strlen(name))];
+}
+
+static uint8_t location_kind(const struct profile *prof, uint32_t location)
+{
+	const struct profile_location *loc = &prof->locations[location];
 	const char *path = mapping_path(prof, loc);
 
 	if (loc->flags & LOCATION_SYNTHETIC)
-		return FLAME_SYNTHETIC;
+		return synthetic_kind(profile_location_name(prof, location, 0));
 	/* Profiles of other tools say "kernel" only by the mapping's name. */
 	if (loc->flags & LOCATION_KERNEL || !strncmp(path, "[kernel", strlen("[kernel")))
 		return FLAME_KERNEL;
@@ -137,7 +150,7 @@ static int expand_location(struct builder *bld, uint32_t location)
 {
 	const struct profile_location *loc = &bld->prof->locations[location];
 	struct frame frame = {
-		.kind = location_kind(bld->prof, loc),
+		.kind = location_kind(bld->prof, location),
 		.flags = loc->flags & LOCATION_WAKER ? FLAME_WAKER : 0,
 	};
 	int err = 0;
@@ -148,6 +161,26 @@ static int expand_location(struct builder *bld, uint32_t location)
 		frame.flags |= FLAME_INLINED;
 	}
 	return err;
+}
+
+/* A stack that ends in the waker's frames has its name at the leaf. */
+static void mark_waker_names(struct builder *bld)
+{
+	const struct profile *prof = bld->prof;
+
+	for (size_t i = 0; i < prof->stack_cnt; i++) {
+		const struct profile_stack *stack = &prof->stacks[i];
+		const struct profile_location *leaf;
+		uint32_t location;
+
+		if (!stack->cnt)
+			continue;
+		location = prof->stack_locations[stack->first];
+		leaf = &prof->locations[location];
+		if (leaf->flags == LOCATION_WAKER && leaf->mapping == PROFILE_NONE &&
+		    leaf->line_cnt == 1)
+			bld->frames[bld->first_frame[location]].kind = FLAME_PROCESS;
+	}
 }
 
 static int expand_locations(struct builder *bld)
@@ -166,6 +199,7 @@ static int expand_locations(struct builder *bld)
 			return -E2BIG;
 		bld->first_frame[i + 1] = (uint32_t)bld->frame_cnt;
 	}
+	mark_waker_names(bld);
 	return 0;
 }
 
@@ -483,8 +517,7 @@ static void number_nodes(const struct builder *bld, struct flame_tree *tree)
 		draft = next;
 		node = (uint32_t)tree->node_cnt - 1;
 	}
-	for (size_t i = tree->node_cnt; i-- > 1;)
-		tree->nodes[tree->nodes[i].parent].total += tree->nodes[i].total;
+	flame_sum(tree);
 }
 
 static int build(struct builder *bld, uint32_t value, const char *by, struct flame_tree *out)

@@ -20,6 +20,10 @@
  *
  * A frame is its name and its kind: a function that is called `read` in libc and in the kernel is
  * two nodes. Inlined and not inlined is one node, marked as inlined only if it always was.
+ *
+ * A stack of a wait ends in its state, a node of a kind of its own; whose time it is in which state
+ * is added up in `blocked` and `runnable` of all its ancestors and, where the waker's frames stand
+ * on it, its descendants.
  */
 #ifndef BPFPROF_ENCODE_FLAME_H
 #define BPFPROF_ENCODE_FLAME_H
@@ -42,12 +46,15 @@ enum {
 
 enum flame_kind {
 	FLAME_ROOT, /* "all" */
-	FLAME_PROCESS, /* the --by labels */
+	FLAME_PROCESS, /* the --by labels; a waker's name */
 	FLAME_USER, /* executable */
 	FLAME_LIBRARY, /* mapping whose base name has ".so" */
 	FLAME_JIT,
 	FLAME_KERNEL,
-	FLAME_SYNTHETIC, /* "[truncated: REASON]", "[N frames elided]" */
+	FLAME_SYNTHETIC, /* "[truncated: REASON]", "[N frames elided]", "[running: not sampled]" */
+	FLAME_BLOCKED, /* "[blocked: CAUSE]" */
+	FLAME_RUNNABLE, /* "[runnable: WHY]" */
+	FLAME_WOKEN_BY, /* "--": the waker's frames are its descendants */
 	FLAME_KIND_CNT
 };
 
@@ -59,6 +66,7 @@ enum flame_flags {
 struct flame_node {
 	int64_t total; /* self plus all descendants; > 0 but for an empty root */
 	int64_t self;
+	int64_t blocked, runnable; /* parts of total: off the CPU; what is left was on it */
 	uint32_t name; /* string in tree->names; bytes as recorded, not cleaned */
 	uint32_t parent; /* index; PROFILE_NONE for the root */
 	uint32_t end; /* index behind the last descendant */
@@ -85,6 +93,13 @@ struct flame_tree {
  */
 int flame_build(const struct profile *prof, uint32_t value, const char *by, struct flame_tree *out);
 void flame_deinit(struct flame_tree *tree);
+
+/* Part of flame_build(): totals and states of @tree, whose nodes have their selves as totals. */
+void flame_sum(struct flame_tree *tree);
+
+/* FLAME_BLOCKED or FLAME_RUNNABLE where @node is code that is off the CPU for more than half of its
+ * time, in a tree that has time on it, and mostly that; else FLAME_KIND_CNT. */
+enum flame_kind flame_waits_for(const struct flame_tree *tree, const struct flame_node *node);
 
 static inline const char *flame_name(const struct flame_tree *tree, const struct flame_node *node)
 {

@@ -3,7 +3,7 @@
  * Reader of folded stacks, anybody's: `root;caller;leaf 12`. The first frame becomes the label
  * "comm", so that writing the profile again gives the same lines. Two count columns are a
  * comparison (difffolded.pl); because a frame may end in a number too, they are taken as such only
- * when every line has them.
+ * when every line has them. Frames behind "--" are the waker's, marked "_[w]" or not.
  */
 #include "encode/decode.h"
 
@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/reader.h"
+#include "profile/synthetic.h"
 
 enum {
 	SUFFIX_LEN = 4 /* of "_[k]" */
@@ -38,14 +39,20 @@ struct line_stats {
 	size_t good, two, bad, first_bad; /* first_bad: line number, from 1 */
 };
 
+/* The locations of one text of a frame: in a stack of its own and in a waker's. PROFILE_NONE: there
+ * was none yet. */
+struct frame_locations {
+	uint32_t own, waker;
+};
+
 struct folded_reader {
 	struct profile *out;
 	bool has_two; /* in every line */
 	uint32_t comm; /* string id of the label's key */
 	/* texts of frames and the locations they are; owned */
 	struct strtab frames;
-	uint32_t *frame_locations;
-	size_t frame_location_cap;
+	struct frame_locations *frame_locations;
+	size_t frame_location_cnt, frame_location_cap;
 	/* scratch, owned: one line's frames, its locations, one location's lines */
 	struct text *texts;
 	size_t text_cnt, text_cap;
@@ -183,17 +190,6 @@ static char cut_suffix(struct text *frame)
 	return tail[2];
 }
 
-static bool is_synthetic(struct text frame)
-{
-	static const char truncated[] = "[truncated: ", elided[] = " elided]";
-	size_t head = strlen(truncated), tail = strlen(elided);
-
-	if (frame.len > head && !memcmp(frame.str, truncated, head))
-		return frame.str[frame.len - 1] == ']';
-	return frame.len > tail && frame.str[0] == '[' &&
-	       !memcmp(frame.str + frame.len - tail, elided, tail);
-}
-
 static uint16_t suffix_flags(char letter)
 {
 	switch (letter) {
@@ -216,35 +212,50 @@ static uint32_t frame_function(struct profile *out, struct text name)
 	return profile_function_add(out, &function);
 }
 
-/* A frame on its own. One text is one location: most frames cost one look-up. */
-static uint32_t frame_location(struct folded_reader *rdr, struct text frame)
+/* Where the location of @frame is kept; NULL on -ENOMEM. */
+static uint32_t *find_location(struct folded_reader *rdr, struct text frame, bool is_waker)
 {
-	struct profile *out = rdr->out;
-	uint32_t known_cnt = (uint32_t)rdr->frames.cnt, location;
 	uint32_t id = strtab_add(&rdr->frames, frame.str, frame.len);
-	struct profile_line line = {.line = 0};
-	struct text name = frame;
-	uint16_t flags;
 
 	if (id == STRTAB_NONE || array_reserve(&rdr->frame_locations, &rdr->frame_location_cap,
-					       (size_t)id + 1, sizeof(*rdr->frame_locations))) {
+					       (size_t)id + 1, sizeof(*rdr->frame_locations)))
+		return NULL;
+	while (rdr->frame_location_cnt <= id)
+		rdr->frame_locations[rdr->frame_location_cnt++] =
+			(struct frame_locations){PROFILE_NONE, PROFILE_NONE};
+	return is_waker ? &rdr->frame_locations[id].waker : &rdr->frame_locations[id].own;
+}
+
+/* A frame on its own. One text is one location: most frames cost one look-up. */
+static uint32_t frame_location(struct folded_reader *rdr, struct text frame, bool is_waker)
+{
+	uint32_t *known = find_location(rdr, frame, is_waker);
+	struct profile *out = rdr->out;
+	struct profile_line line = {.line = 0};
+	struct text name = frame;
+	uint16_t flags = LOCATION_SYNTHETIC;
+
+	if (!known) {
 		out->err = -ENOMEM;
 		return PROFILE_NONE;
 	}
-	/* "" is in every table from the start, without a location */
-	if (id != STRTAB_EMPTY && id < known_cnt)
-		return rdr->frame_locations[id];
-	flags = is_synthetic(frame) ? LOCATION_SYNTHETIC : suffix_flags(cut_suffix(&name));
-	/* With nothing that it could be inlined into, "_[i]" is part of the name. */
-	line.function = frame_function(out, flags && flags != LOCATION_SYNTHETIC ? name : frame);
-	location = profile_location_lines(out, PROFILE_NONE, 0, flags, &line, 1);
-	rdr->frame_locations[id] = location;
-	return location;
+	if (*known != PROFILE_NONE)
+		return *known;
+	if (synthetic_of(frame.str, frame.len) == SYNTHETIC_NOT) {
+		flags = suffix_flags(cut_suffix(&name));
+		/* With nothing that it could be inlined into, "_[i]" is part of the name. */
+		if (!flags)
+			name = frame;
+		flags |= is_waker ? LOCATION_WAKER : 0;
+	}
+	line.function = frame_function(out, name);
+	*known = profile_location_lines(out, PROFILE_NONE, 0, flags, &line, 1);
+	return *known;
 }
 
 /* A frame and the @inlined_cnt frames inlined into it, which are the ones towards the leaf. */
 static uint32_t inlined_location(struct folded_reader *rdr, const struct text *frames,
-				 size_t inlined_cnt)
+				 size_t inlined_cnt, bool is_waker)
 {
 	size_t cnt = inlined_cnt + 1;
 	uint16_t flags = 0;
@@ -262,6 +273,7 @@ static uint32_t inlined_location(struct folded_reader *rdr, const struct text *f
 			.function = frame_function(rdr->out, i || flags ? name : frames[i]),
 		};
 	}
+	flags |= is_waker ? LOCATION_WAKER : 0;
 	return profile_location_lines(rdr->out, PROFILE_NONE, 0, flags, rdr->lines, cnt);
 }
 
@@ -304,15 +316,19 @@ static uint32_t read_stack(struct folded_reader *rdr)
 {
 	struct profile *out = rdr->out;
 	size_t inlined_cnt, place = rdr->text_cnt;
+	bool is_waker = false;
 
 	out->err = array_reserve(&rdr->stack, &rdr->stack_cap, rdr->text_cnt, sizeof(*rdr->stack));
 	if (out->err)
 		return PROFILE_NONE;
 	for (size_t i = 1; i < rdr->text_cnt; i += 1 + inlined_cnt) {
+		struct text *frame = &rdr->texts[i];
+
 		inlined_cnt = count_inlined(rdr, i + 1);
 		rdr->stack[--place] = inlined_cnt
-					      ? inlined_location(rdr, &rdr->texts[i], inlined_cnt)
-					      : frame_location(rdr, rdr->texts[i]);
+					      ? inlined_location(rdr, frame, inlined_cnt, is_waker)
+					      : frame_location(rdr, *frame, is_waker);
+		is_waker |= synthetic_of(frame->str, frame->len) == SYNTHETIC_WAKER;
 	}
 	return profile_stack(out, rdr->stack + place, rdr->text_cnt - place);
 }

@@ -13,6 +13,7 @@
 #include "encode/gzip.h"
 #include "encode/protobuf.h"
 #include "encode/text.h"
+#include "profile/synthetic.h"
 
 enum { FLUSH_BYTES = 64 << 10 };
 
@@ -24,8 +25,6 @@ struct pprof_writer {
 
 uint16_t pprof_implied_flags(const struct profile *prof, uint32_t mapping, const char *name)
 {
-	static const char truncated[] = "[truncated: ", elided[] = " elided]";
-	size_t len = strlen(name);
 	const char *path;
 
 	if (mapping != PROFILE_NONE) {
@@ -34,11 +33,7 @@ uint16_t pprof_implied_flags(const struct profile *prof, uint32_t mapping, const
 			return LOCATION_KERNEL;
 		return profile_path_is_anon(path) ? LOCATION_JIT : 0;
 	}
-	if (!strncmp(name, truncated, strlen(truncated)) && name[len - 1] == ']')
-		return LOCATION_SYNTHETIC;
-	if (name[0] == '[' && len > strlen(elided) && !strcmp(name + len - strlen(elided), elided))
-		return LOCATION_SYNTHETIC;
-	return 0;
+	return synthetic_of(name, strlen(name)) == SYNTHETIC_NOT ? 0 : LOCATION_SYNTHETIC;
 }
 
 static void flush(struct pprof_writer *writer, size_t at_least)

@@ -72,6 +72,10 @@ static bool is_empty(const struct document *doc)
 /* What was sampled: "cpu-clock". */
 static const char *event_name(const struct document *doc)
 {
+	static const char *const words[][2] = {
+		{"wall", "wall time"},
+		{"off_cpu", "off-CPU time"},
+	};
 	const struct profile *prof = doc->prof;
 	const char *type = "";
 
@@ -79,6 +83,9 @@ static const char *event_name(const struct document *doc)
 		type = profile_str(prof, prof->value_types[doc->value].type);
 	if ((!*type || !strcmp(type, "samples")) && *profile_str(prof, prof->period_type.type))
 		type = profile_str(prof, prof->period_type.type);
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (!strcmp(type, words[i][0]))
+			return words[i][1];
 	return *type ? type : "samples";
 }
 
@@ -153,7 +160,11 @@ static void add_title(struct buf *out, const struct document *doc)
 			 "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
 			 "<rect class=\"hatch-ground\" width=\"6\" height=\"6\"/>"
 			 "<rect class=\"hatch-line\" width=\"2\" height=\"6\"/>"
-			 "</pattern></defs>\n"
+			 "</pattern>"
+			 "<linearGradient id=\"rule\" x2=\"0\" y2=\"1\">"
+			 "<stop offset=\".94\" stop-opacity=\"0\"/>"
+			 "<stop class=\"rule-line\" offset=\".94\"/>"
+			 "</linearGradient></defs>\n"
 			 "<rect class=\"ground\" width=\"100%\" height=\"100%\"/>\n"
 			 "<g class=\"head\">");
 	buf_printf(out, "<text class=\"title\" x=\"%d\" y=\"%d\">", SVG_MARGIN, TITLE_BASELINE);
@@ -227,25 +238,31 @@ static uint32_t add_legend_item(struct buf *out, const char *cls, const char *te
 static void add_legend(struct buf *out, const struct document *doc)
 {
 	static const char *const classes[] = {
-		[FLAME_PROCESS] = "p", [FLAME_USER] = "u1",   [FLAME_LIBRARY] = "l1",
-		[FLAME_JIT] = "j1",    [FLAME_KERNEL] = "k1", [FLAME_SYNTHETIC] = "s",
+		[FLAME_PROCESS] = "p", [FLAME_USER] = "u1",    [FLAME_LIBRARY] = "l1",
+		[FLAME_JIT] = "j1",    [FLAME_KERNEL] = "k1",  [FLAME_SYNTHETIC] = "s",
+		[FLAME_BLOCKED] = "b", [FLAME_RUNNABLE] = "q",
 	};
-	bool has_kind[FLAME_KIND_CNT] = {false};
+	bool has_kind[FLAME_KIND_CNT] = {false}, has_waiting[FLAME_KIND_CNT + 1] = {false};
 	uint32_t x = SVG_MARGIN;
 	uint8_t flags = 0;
 
 	for (size_t i = 0; i < doc->tree.node_cnt; i++) {
 		has_kind[doc->tree.nodes[i].kind] = true;
+		has_waiting[flame_waits_for(&doc->tree, &doc->tree.nodes[i])] = true;
 		flags |= doc->tree.nodes[i].flags;
 	}
 	buf_add_str(out, "<g class=\"legend\">\n");
-	for (enum flame_kind kind = FLAME_PROCESS; kind < FLAME_KIND_CNT; kind++)
+	for (enum flame_kind kind = FLAME_PROCESS; kind < FLAME_WOKEN_BY; kind++)
 		if (has_kind[kind])
 			x = add_legend_item(out, classes[kind], svg_kind_name(kind), x);
+	if (has_waiting[FLAME_BLOCKED])
+		x = add_legend_item(out, "ub", "mostly blocked", x);
+	if (has_waiting[FLAME_RUNNABLE])
+		x = add_legend_item(out, "uq", "mostly runnable", x);
 	if (flags & FLAME_INLINED)
 		x = add_legend_item(out, "u1 i", "inlined (fainter)", x);
 	if (flags & FLAME_WAKER)
-		add_legend_item(out, "u1 w", "waker (dashed)", x);
+		add_legend_item(out, "ub w", "waker (dashed)", x);
 	buf_add_str(out, "</g>\n");
 }
 

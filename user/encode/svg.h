@@ -60,11 +60,15 @@ void svg_add_fitted(struct buf *out, const char *str, uint32_t columns);
 uint32_t svg_add_paragraph(struct buf *out, const char *cls, const char *str, uint32_t y,
 			   uint32_t leading, uint32_t columns, uint32_t max_lines);
 
-/* Class attribute of a node: kind and shade, and what it is besides ("k3 i"). */
+/* Class attribute of a node: kind and shade, and what it is besides ("k3 i"). A shade "b" or "q" is
+ * that of a state, for code that is mostly blocked or runnable. */
 void svg_add_class(struct buf *out, const struct flame_tree *tree, const struct flame_node *node);
 
 /* The word for a kind in the legend and in the details: "library". */
 const char *svg_kind_name(enum flame_kind kind);
+
+/* What is written on a node: its name, but words for the line under a waker's frames. */
+const char *svg_label(const struct flame_tree *tree, const struct flame_node *node);
 
 /* The whole tree as JSON, for the script: schema in svg_data.c. 0 or -ENOMEM. */
 int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct svg_unit *unit);

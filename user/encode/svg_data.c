@@ -5,14 +5,15 @@
  *
  *	{ "scale": "count" | "time" | "bytes", "noun": "samples",
  *	  "row": 18, "margin": 16,               pixels
- *	  "kinds": [["r", "all"], ...],          class letter and word, by enum flame_kind
+ *	  "kinds": [["r", 0, "all"], ...],       class letter, has shades, word; by enum flame_kind
  *	  "names": ["all", "nginx", ...],        in order of first use
  *	  "shades": "035...",                    one digit per name
  *	  "nodes": [up, frame, self, ...] }      three numbers per node, in pre-order
  *
  * `up` says how far to climb from the node before to reach the parent: 0, a child of it, 1, its
- * sibling, and so on. `frame` is name * 32 + kind * 4 + flags. A total is not written: it is the
- * sum of the selves in the subtree.
+ * sibling, and so on. `frame` is name * 64 + kind * 4 + flags. A total is not written: it is the
+ * sum of the selves in the subtree. Nor are shares of states: a node of kind "b" or "q" and all
+ * that stands on it is blocked or runnable.
  */
 #include "encode/svg.h"
 
@@ -34,7 +35,10 @@ static const struct {
 	[FLAME_LIBRARY] = {'l', true, "library"},
 	[FLAME_JIT] = {'j', true, "JIT"},
 	[FLAME_KERNEL] = {'k', true, "kernel"},
-	[FLAME_SYNTHETIC] = {'s', false, "truncated or elided"},
+	[FLAME_SYNTHETIC] = {'s', false, "incomplete stack"},
+	[FLAME_BLOCKED] = {'b', false, "blocked"},
+	[FLAME_RUNNABLE] = {'q', false, "runnable"},
+	[FLAME_WOKEN_BY] = {'d', false, "waker"},
 };
 
 static const char *const scales[] = {
@@ -48,9 +52,25 @@ const char *svg_kind_name(enum flame_kind kind)
 	return kinds[kind].name;
 }
 
+const char *svg_label(const struct flame_tree *tree, const struct flame_node *node)
+{
+	return node->kind == FLAME_WOKEN_BY ? "woken by" : flame_name(tree, node);
+}
+
 static unsigned shade_of(const char *name)
 {
 	return hash_bytes(name, strlen(name)) % SVG_SHADES;
+}
+
+/* Of a function the same in every graph; of one that waits, or a waker's, that of the state. */
+static char shade_char(const struct flame_tree *tree, const struct flame_node *node)
+{
+	enum flame_kind state =
+		node->flags & FLAME_WAKER ? FLAME_BLOCKED : flame_waits_for(tree, node);
+
+	if (state != FLAME_KIND_CNT)
+		return kinds[state].letter;
+	return (char)('0' + shade_of(flame_name(tree, node)));
 }
 
 void svg_add_class(struct buf *out, const struct flame_tree *tree, const struct flame_node *node)
@@ -58,7 +78,7 @@ void svg_add_class(struct buf *out, const struct flame_tree *tree, const struct 
 	buf_add_str(out, " class=\"");
 	buf_add_char(out, kinds[node->kind].letter);
 	if (kinds[node->kind].has_shades)
-		buf_add_char(out, (char)('0' + shade_of(flame_name(tree, node))));
+		buf_add_char(out, shade_char(tree, node));
 	if (node->flags & FLAME_INLINED)
 		buf_add_str(out, " i");
 	if (node->flags & FLAME_WAKER)
@@ -104,7 +124,7 @@ static void add_nodes(struct buf *out, const struct flame_tree *tree, const uint
 	buf_add_str(out, "\"nodes\":[");
 	for (size_t i = 0; i < tree->node_cnt; i++) {
 		const struct flame_node *node = &tree->nodes[i];
-		uint64_t frame = (uint64_t)numbers[node->name] * 32 + node->kind * 4U + node->flags;
+		uint64_t frame = (uint64_t)numbers[node->name] * 64 + node->kind * 4U + node->flags;
 
 		if (i)
 			buf_add_str(out, i % 16 ? "," : ",\n");

@@ -120,7 +120,7 @@ function drawBox(box) {
 	});
 	if (columns >= 3)
 		make(group, 'text', { x: px(box.left + LABEL_INDENT), y: y + LABEL_BASELINE })
-			.textContent = fit(nameOf(node), columns);
+			.textContent = fit(labelOf(node), columns);
 	group.flameNode = node;
 	elements.set(node, group);
 	drawn.push(node);
@@ -179,6 +179,8 @@ function figures(node) {
 	if (state.zoom > 0 && node > state.zoom && node < tree.end[state.zoom])
 		parts.push(percent(total, tree.total[state.zoom]) + ' of zoomed');
 	parts.push('self ' + formatValue(tree.self[node]) + ' (' + percent(tree.self[node], tree.total[0]) + ')');
+	if (states(node))
+		parts.push(states(node));
 	if (node > 0)
 		parts.push((isInlined(node) ? 'inlined, ' : '') + kindOf(node)[2]);
 	return parts.join(MIDDLE_DOT);

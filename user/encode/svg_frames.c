@@ -58,6 +58,38 @@ void svg_frames_init(struct svg_frames *frames, const struct flame_tree *tree,
 		frames->min_width *= 2;
 }
 
+static void add_share(struct buf *out, const char **separator, int64_t part, int64_t whole,
+		      const char *word)
+{
+	if (!part)
+		return;
+	buf_add_str(out, *separator);
+	*separator = ", ";
+	if (part < whole) {
+		svg_add_percent(out, part, whole);
+		buf_add_char(out, ' ');
+	}
+	buf_add_str(out, word);
+}
+
+/* In what state the time was: "; 12.00% on CPU, 88.00% blocked". A state itself has it in its name.
+ */
+static void add_states(struct buf *out, const struct flame_tree *tree,
+		       const struct flame_node *node)
+{
+	int64_t off_cpu = node->blocked + node->runnable;
+	const char *separator = "; ";
+
+	if (node->flags & FLAME_WAKER)
+		buf_add_str(out, "; waker");
+	if (node->flags & FLAME_WAKER || node->kind > FLAME_SYNTHETIC ||
+	    tree->nodes[0].blocked + tree->nodes[0].runnable == 0)
+		return;
+	add_share(out, &separator, node->total - off_cpu, node->total, "on CPU");
+	add_share(out, &separator, node->runnable, node->total, "runnable");
+	add_share(out, &separator, node->blocked, node->total, "blocked");
+}
+
 static void add_title(struct buf *out, const struct svg_frames *frames,
 		      const struct flame_node *node)
 {
@@ -67,6 +99,7 @@ static void add_title(struct buf *out, const struct svg_frames *frames,
 	svg_add_value(out, frames->unit, node->total);
 	buf_add_str(out, ", ");
 	svg_add_percent(out, node->total, frames->tree->nodes[0].total);
+	add_states(out, frames->tree, node);
 	buf_add_str(out, ")</title>");
 }
 
@@ -104,7 +137,7 @@ static void add_frame(struct buf *out, const struct svg_frames *frames,
 	svg_add_class(out, frames->tree, node);
 	add_title(out, frames, node);
 	add_box(out, node, left, width, y);
-	add_label(out, flame_name(frames->tree, node), left, width, y);
+	add_label(out, svg_label(frames->tree, node), left, width, y);
 	buf_add_str(out, "</g>\n");
 }
 

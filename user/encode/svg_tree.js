@@ -18,6 +18,8 @@ function decodeTree(flat) {
 		frame: new Float64Array(cnt),
 		self: new Float64Array(cnt),
 		total: new Float64Array(cnt),
+		blocked: new Float64Array(cnt), /* parts of total; what is left was on the CPU */
+		runnable: new Float64Array(cnt),
 		start: new Float64Array(cnt),
 	};
 	for (let i = 0; i < cnt; i++) {
@@ -34,14 +36,38 @@ function decodeTree(flat) {
 	return made;
 }
 
+function letterOf(made, node) {
+	return data.kinds[(made.frame[node] % 64) >> 2][0];
+}
+
+function isState(made, node) {
+	return 'bq'.includes(letterOf(made, node));
+}
+
+/* All of @node's time is in the state that @state is, if it is one. */
+function setState(made, state, node) {
+	if (!isState(made, state))
+		return;
+	made.blocked[node] = letterOf(made, state) === 'b' ? made.total[node] : 0;
+	made.runnable[node] = letterOf(made, state) === 'q' ? made.total[node] : 0;
+}
+
 function sumTree(made) {
 	const next = new Float64Array(made.cnt); /* where a node's next child starts */
 
-	for (let i = made.cnt - 1; i > 0; i--) {
+	for (let i = made.cnt - 1; i >= 0; i--) {
 		const parent = made.parent[i];
+		setState(made, i, i);
+		if (parent < 0)
+			continue;
 		made.total[parent] += made.total[i];
+		made.blocked[parent] += made.blocked[i];
+		made.runnable[parent] += made.runnable[i];
 		made.end[parent] = Math.max(made.end[parent], made.end[i]);
 	}
+	for (let i = 0; i < made.cnt; i++)
+		for (const state = i; isState(made, state) && i + 1 < made.end[state];)
+			setState(made, state, ++i);
 	for (let i = 1; i < made.cnt; i++) {
 		const parent = made.parent[i];
 		made.start[i] = next[i] = next[parent];
@@ -50,7 +76,7 @@ function sumTree(made) {
 }
 
 function nameIndex(node) {
-	return Math.floor(tree.frame[node] / 32);
+	return Math.floor(tree.frame[node] / 64);
 }
 
 function nameOf(node) {
@@ -58,17 +84,39 @@ function nameOf(node) {
 }
 
 function kindOf(node) {
-	return data.kinds[(tree.frame[node] % 32) >> 2];
+	return data.kinds[(tree.frame[node] % 64) >> 2];
 }
 
 function isInlined(node) {
 	return (tree.frame[node] & 1) !== 0;
 }
 
+function isWaker(node) {
+	return (tree.frame[node] & 2) !== 0;
+}
+
+function offCpu(node) {
+	return tree.blocked[node] + tree.runnable[node];
+}
+
+/* Of a function the same in every graph; of one that waits, or a waker's, that of the state. */
+function shadeOf(node) {
+	if (isWaker(node))
+		return 'b';
+	if (2 * offCpu(node) > tree.total[node] && offCpu(0) < tree.total[0])
+		return tree.blocked[node] >= tree.runnable[node] ? 'b' : 'q';
+	return data.shades[nameIndex(node)];
+}
+
 function classOf(node) {
 	const kind = kindOf(node);
-	return kind[0] + (kind[1] ? data.shades[nameIndex(node)] : '') +
-		(isInlined(node) ? ' i' : '') + (tree.frame[node] & 2 ? ' w' : '');
+	return kind[0] + (kind[1] ? shadeOf(node) : '') +
+		(isInlined(node) ? ' i' : '') + (isWaker(node) ? ' w' : '');
+}
+
+/* What is written on a frame: its name, but words for the line under a waker's frames. */
+function labelOf(node) {
+	return kindOf(node)[0] === 'd' ? 'woken by' : nameOf(node);
 }
 
 /* ---- numbers and words, as svg_unit.c and svg_text.c write them ---- */
@@ -96,9 +144,23 @@ function percent(part, whole) {
 	return (whole > 0 ? 100 * part / whole : 0).toFixed(2) + '%';
 }
 
+/* In what state the time was: '12.00% on CPU, 88.00% blocked'. A state itself has it in its name. */
+function states(node) {
+	const total = tree.total[node];
+
+	if (isWaker(node))
+		return 'waker';
+	if ('bqd'.includes(letterOf(tree, node)) || !offCpu(0))
+		return '';
+	return [[total - offCpu(node), 'on CPU'], [tree.runnable[node], 'runnable'], [tree.blocked[node], 'blocked']]
+		.filter(function (part) { return part[0] > 0; })
+		.map(function (part) { return (part[0] < total ? percent(part[0], total) + ' ' : '') + part[1]; })
+		.join(', ');
+}
+
 function describe(node) {
 	return nameOf(node) + ' (' + formatValue(tree.total[node]) + ', ' +
-		percent(tree.total[node], tree.total[0]) + ')';
+		percent(tree.total[node], tree.total[0]) + (states(node) ? '; ' + states(node) : '') + ')';
 }
 
 function isWide(character) {

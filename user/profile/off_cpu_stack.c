@@ -168,16 +168,28 @@ static uint32_t waker_begin(const struct profile *prof, uint32_t stack)
 	return 0;
 }
 
-/* @location as a waker's. */
-static uint32_t as_waker(struct profile *prof, uint32_t location)
+/*
+ * Append @location as a waker's, outermost line first. A waker's frames stand upside down, which
+ * the lines of one location cannot: each is a location of its own, and none is marked as inlined.
+ */
+static size_t append_waker_frame(struct off_cpu_stacks *stacks, size_t cnt, uint32_t location)
 {
+	struct profile *prof = stacks->prof;
 	const struct profile_location from = prof->locations[location];
-	struct profile_line lines[64];
-	size_t cnt = from.line_cnt < 64 ? from.line_cnt : 64;
+	uint16_t flags = from.flags | LOCATION_WAKER;
 
-	memcpy(lines, prof->lines + from.first_line, cnt * sizeof(*lines));
-	return profile_location_lines(prof, from.mapping, from.address, from.flags | LOCATION_WAKER,
-				      lines, cnt);
+	if (!reserve(stacks, cnt + from.line_cnt + 1))
+		return cnt;
+	if (!from.line_cnt)
+		stacks->locations[cnt++] =
+			profile_location_lines(prof, from.mapping, from.address, flags, NULL, 0);
+	for (uint32_t i = from.line_cnt; i-- > 0;) {
+		const struct profile_line line = prof->lines[from.first_line + i];
+
+		stacks->locations[cnt++] =
+			profile_location_lines(prof, from.mapping, from.address, flags, &line, 1);
+	}
+	return cnt;
 }
 
 /* The waker's name, its frames from the root to the leaf, "--": the leaf end of the whole. */
@@ -189,12 +201,14 @@ static size_t put_waker(struct off_cpu_stacks *stacks, const struct off_cpu_wake
 	uint32_t end = irq_end ? irq_end : at.cnt, begin = waker_begin(prof, waker->stack);
 	size_t cnt = 0;
 
-	if (!reserve(stacks, at.cnt + 2))
+	if (!reserve(stacks, 1))
 		return 0;
 	stacks->locations[cnt++] = profile_named_location(
 		prof, irq_end ? "[interrupt]" : profile_str(prof, waker->comm), LOCATION_WAKER);
 	for (uint32_t i = end; i > begin; i--)
-		stacks->locations[cnt++] = as_waker(prof, prof->stack_locations[at.first + i - 1]);
+		cnt = append_waker_frame(stacks, cnt, prof->stack_locations[at.first + i - 1]);
+	if (!reserve(stacks, cnt + 1))
+		return 0;
 	stacks->locations[cnt++] = synthetic(stacks, "--");
 	return cnt;
 }

@@ -66,7 +66,7 @@ enum profile_location_flags {
 	LOCATION_KERNEL = 1 << 0,
 	LOCATION_JIT = 1 << 1,
 	LOCATION_WAKER = 1 << 2,
-	LOCATION_SYNTHETIC = 1 << 3, /* "[truncated: REASON]", "[N frames elided]": not code */
+	LOCATION_SYNTHETIC = 1 << 3, /* not code; what it is, its name says: synthetic.h */
 };
 
 struct profile_location {
