@@ -108,7 +108,7 @@ static int config_cgroups(struct bp_config *cfg, const char *const *paths)
 enum { SNAPSHOT_RING_MIN_BYTES = 256 << 10 };
 
 static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
-		       const struct capture_opts *opts)
+		       const struct capture_opts *opts, bool has_task_storage)
 {
 	struct bp_config *cfg = (struct bp_config *)&skel->rodata->cfg;
 	int err;
@@ -129,7 +129,7 @@ static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
 	cfg->no_user_stacks = opts->no_user_stacks;
 	cfg->test_plain_scratch = opts->test_plain_scratch;
 	cfg->no_snapshots = sizes->ring_bytes < SNAPSHOT_RING_MIN_BYTES;
-	waits_configure(opts, cfg);
+	waits_configure(opts, has_task_storage, cfg);
 	err = config_cgroups(cfg, opts->cgroups);
 	return err ? err : config_globs(skel, opts->comms);
 }
@@ -273,7 +273,8 @@ static struct bpfprof *open_object(const struct capture_opts *opts, int *fd)
 	return bpfprof__open_opts(&open_opts);
 }
 
-static int loader_load(struct loader *loader, const struct capture_opts *opts)
+static int loader_load(struct loader *loader, const struct capture_opts *opts,
+		       bool has_task_storage)
 {
 	_cleanup_close_ int types_fd = -1;
 	struct number_set possible = {0};
@@ -290,7 +291,7 @@ static int loader_load(struct loader *loader, const struct capture_opts *opts)
 		explain_load_failure(err);
 		return err;
 	}
-	err = config_fill(loader->skel, &loader->sizes, opts);
+	err = config_fill(loader->skel, &loader->sizes, opts, has_task_storage);
 	if (err)
 		return err;
 	choose_programs(loader->skel, opts);
@@ -344,7 +345,11 @@ int loader_open(struct loader *loader, const struct capture_opts *opts)
 	sizes_choose(present.cnt, opts->max_kernel_bytes, has_targets, &loader->sizes);
 	/* It costs some 40 ms of CPU time. */
 	priority = priority_raise();
-	err = loader_load(loader, opts);
+	err = loader_load(loader, opts, true);
+	if (!err && !waits_storage_works(loader->skel)) {
+		bpfprof__destroy(loader->skel);
+		err = loader_load(loader, opts, false);
+	}
 	priority_restore(&priority);
 	if (!err)
 		err = loader_fill(loader, opts, &present);

@@ -65,7 +65,7 @@ static uint32_t parts_of(uint32_t states)
 	return parts;
 }
 
-void waits_configure(const struct capture_opts *opts, struct bp_config *cfg)
+void waits_configure(const struct capture_opts *opts, bool has_task_storage, struct bp_config *cfg)
 {
 	const struct capture_wait_opts *waits = &opts->waits;
 
@@ -73,7 +73,8 @@ void waits_configure(const struct capture_opts *opts, struct bp_config *cfg)
 	cfg->parallelism = opts->parallelism;
 	if (!waits_are_attached(opts))
 		return;
-	cfg->has_task_storage = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
+	cfg->has_task_storage =
+		has_task_storage && libbpf_probe_bpf_map_type(BPF_MAP_TYPE_TASK_STORAGE, NULL) == 1;
 	if (!waits->is_wanted)
 		return;
 	cfg->wakers = waits->wakers;
@@ -105,6 +106,25 @@ void waits_choose_programs(struct bpfprof *skel, const struct capture_opts *opts
 	bpf_map__set_autocreate(skel->maps.sched_cpus, is_attached);
 	bpf_map__set_autocreate(skel->maps.asleep_slot, is_wanted);
 	bpf_map__set_autocreate(skel->maps.bells, is_wanted && cfg->resumes_by_irq);
+}
+
+bool waits_storage_works(const struct bpfprof *skel)
+{
+	_cleanup_close_ int pidfd = -1;
+	_cleanup_free_ char *value = NULL;
+	int map_fd;
+	bool works;
+
+	if (!skel->rodata->cfg.has_task_storage)
+		return true;
+	map_fd = bpf_map__fd(skel->maps.threads);
+	pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	value = calloc(1, bpf_map__value_size(skel->maps.threads));
+	if (pidfd < 0 || !value)
+		return true;
+	works = !bpf_map_update_elem(map_fd, &pidfd, value, BPF_NOEXIST);
+	bpf_map_delete_elem(map_fd, &pidfd);
+	return works;
 }
 
 static size_t bell_bytes(void)

@@ -24,9 +24,17 @@ struct waits {
 	size_t bell_cnt;
 };
 
-/* Before loading: what @opts say, into @cfg; and which programs and maps there are. */
-void waits_configure(const struct capture_opts *opts, struct bp_config *cfg);
+/* Before loading: what @opts say, into @cfg; and which programs and maps there are.
+ * @has_task_storage: where the kernel knows it. */
+void waits_configure(const struct capture_opts *opts, bool has_task_storage, struct bp_config *cfg);
 void waits_choose_programs(struct bpfprof *skel, const struct capture_opts *opts);
+
+/*
+ * After loading: can a thread have its storage? Since "bpf: Use kmalloc_nolock() in bpf local
+ * storage" (6.19) it needs a 128-bit compare-and-exchange, which some (virtual) CPUs lack. If not,
+ * the object is to be loaded with @has_task_storage false.
+ */
+bool waits_storage_works(const struct bpfprof *skel);
 
 /* Are the scheduler's programs needed? */
 static inline bool waits_are_attached(const struct capture_opts *opts)
