@@ -19,17 +19,10 @@ struct bp_thread {
 	__u64 cpu_ns, blocked_ns, runnable_ns; /* of states that have ended */
 	struct bp_totals told; /* of them and the present one, what userspace knows */
 	__u64 waker; /* of the last wake-up: see bp_who */
+	struct bp_choice choice; /* of its wait, by the waker */
 	__u32 part; /* the state: enum bp_part */
-	__u32 is_decided; /* enum thread_decided: by the waker */
-	__u32 threshold_ns; /* as it was then */
 	__u32 tid; /* of thread_table: whose it is */
 	__u64 running_cnt; /* of a process' leader: its threads on a CPU */
-};
-
-enum thread_decided {
-	THREAD_UNDECIDED = 0,
-	THREAD_KEPT,
-	THREAD_DROPPED,
 };
 
 struct {
