@@ -31,6 +31,7 @@ void off_cpu_deinit(struct off_cpu *off)
 {
 	free(off->totals);
 	free(off->wakers);
+	free(off->variances);
 	hmap_deinit(&off->waker_index);
 	*off = (struct off_cpu){0};
 }
@@ -123,6 +124,17 @@ int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint
 	return 0;
 }
 
+int off_cpu_add_variance(struct off_cpu *off, uint32_t sample, double variance)
+{
+	if (array_reserve(&off->variances, &off->variance_cap, (size_t)sample + 1,
+			  sizeof(*off->variances)))
+		return -ENOMEM;
+	while (off->variance_cnt <= sample)
+		off->variances[off->variance_cnt++] = 0;
+	off->variances[sample] += variance;
+	return 0;
+}
+
 /* What the hidden labels of a wait say. */
 struct wait_labels {
 	uint32_t who_set;
@@ -199,8 +211,14 @@ static void add(struct finish *fin, uint32_t stack, uint32_t labels, uint32_t wh
 	fin->who_of[sample] = who_set;
 }
 
-static void count_in_hist(struct finish *fin, const char *cause, uint32_t log2_ns, uint64_t waits,
-			  uint64_t ns)
+/* What a sample of waits was blocked. */
+struct blocked {
+	uint64_t waits, ns;
+	double variance;
+};
+
+static void count_in_hist(struct finish *fin, const char *cause, uint32_t log2_ns,
+			  const struct blocked *blocked)
 {
 	uint32_t name = profile_string(fin->prof, cause);
 	struct off_cpu *off = fin->off;
@@ -212,12 +230,14 @@ static void count_in_hist(struct finish *fin, const char *cause, uint32_t log2_n
 		return;
 	if (i == off->hist_cnt)
 		off->hists[off->hist_cnt++] = (struct off_cpu_hist){.cause = name};
-	off->hists[i].waits[log2_ns < OFF_CPU_LOG2_CNT ? log2_ns : OFF_CPU_LOG2_CNT - 1] += waits;
-	off->hists[i].total_ns += ns;
+	off->hists[i].waits[log2_ns < OFF_CPU_LOG2_CNT ? log2_ns : OFF_CPU_LOG2_CNT - 1] +=
+		blocked->waits;
+	off->hists[i].total_ns += blocked->ns;
+	off->hists[i].variance += blocked->variance;
 }
 
 static void add_blocked(struct finish *fin, uint32_t stack, const struct wait_labels *wait,
-			int64_t waits, int64_t ns)
+			const struct blocked *blocked)
 {
 	static const char *const states[OFF_CPU_STATE_CNT] = {
 		[OFF_CPU_INTERRUPTIBLE] = "interruptible",
@@ -233,11 +253,11 @@ static void add_blocked(struct finish *fin, uint32_t stack, const struct wait_la
 
 	if (number != HMAP_NONE && fin->off->wakers[number].stack != PROFILE_NONE)
 		waker = &fin->off->wakers[number];
-	values[fin->columns.waits] = waits;
-	values[fin->columns.blocked] = values[fin->columns.sum] = ns;
+	values[fin->columns.waits] = (int64_t)blocked->waits;
+	values[fin->columns.blocked] = values[fin->columns.sum] = (int64_t)blocked->ns;
 	add(fin, off_cpu_blocked_stack(&fin->stacks, stack, waker),
 	    labels_with(fin->prof, wait->who_set, state, cause), wait->who_set, values);
-	count_in_hist(fin, cause, wait->log2_ns, (uint64_t)waits, (uint64_t)ns);
+	count_in_hist(fin, cause, wait->log2_ns, blocked);
 }
 
 static void add_runnable(struct finish *fin, uint32_t stack, const struct wait_labels *wait,
@@ -259,19 +279,23 @@ static void finish_sample(struct finish *fin, size_t i)
 	const struct profile_sample *sample = &fin->samples[i];
 	const int64_t *values = fin->values + i * fin->prof->value_type_cnt;
 	struct wait_labels wait = {0};
-	int64_t waits, blocked, runnable;
+	struct blocked blocked = {0};
+	int64_t waits, runnable;
 
 	if (!read_labels(fin->prof, sample->label_set, &wait)) {
 		add(fin, sample->stack, sample->label_set, sample->label_set, values);
 		return;
 	}
 	waits = values[fin->columns.waits];
-	blocked = values[fin->columns.blocked];
+	blocked.ns = (uint64_t)values[fin->columns.blocked];
+	blocked.waits = (uint64_t)waits;
+	if (i < fin->off->variance_cnt)
+		blocked.variance = fin->off->variances[i];
 	runnable = values[fin->columns.runnable];
-	if (blocked)
-		add_blocked(fin, sample->stack, &wait, waits, blocked);
-	if (runnable || !blocked)
-		add_runnable(fin, sample->stack, &wait, blocked ? 0 : waits, runnable);
+	if (blocked.ns)
+		add_blocked(fin, sample->stack, &wait, &blocked);
+	if (runnable || !blocked.ns)
+		add_runnable(fin, sample->stack, &wait, blocked.ns ? 0 : waits, runnable);
 }
 
 /* One kind of time of one who: what is known exactly, and what the samples say. */
