@@ -258,6 +258,7 @@ static __always_inline void sched_return(const struct bp_sched *sched, struct ta
 		stranger_returns(own, &resume, sched->control->waits_start_ns, now_ns);
 		return;
 	}
+	thread_meet(t, now_ns);
 	resume.part = t->part;
 	resume.wait = thread_wait(t, thread_wait_from(t), now_ns);
 	resume.waker = t->waker;
@@ -295,6 +296,7 @@ static __always_inline void sched_leave(const struct bp_sched *sched, struct tas
 
 	if (!t)
 		return;
+	thread_meet(t, now_ns);
 	part = is_preempted ? BP_PART_PREEMPTED : part_of_state(compat_task_state(prev));
 	if (t->part == BP_PART_RUNNING)
 		process_runs(prev, -1);
