@@ -11,12 +11,12 @@
  * changes, as long as it does not change for a wait that is being decided on: sums are unbiased.
  * The variance of a wait's contribution is d (q - d), nought from q on; where a kept one is said to
  * have q (q - d), and a dropped one none, the mean of that is the same (Horvitz and Thompson,
- *1952). Of a part of the wait, which is kept with the whole, so is the variance x^2 (1 - d/q),
- *where x is what the part counts as.
+ * 1952). Of a part of the wait, which is kept with the whole, so is the variance x^2 (1 - d/q),
+ * where x is what the part counts as.
  *
  * With --wakers a wait is judged twice: when it has lasted so long, by the waker, and when the
  * thread is back and it has lasted longer. It is one choice, by one number of chance: what the
- *waker keeps stays, and in the end a wait is kept with the probability that its own length has.
+ * waker keeps stays, and in the end a wait is kept with the probability that its own length has.
  *
  * The threshold follows what the walks have cost of late, so that they take a given share of a
  * CPU's time.

@@ -238,6 +238,8 @@ static int begin_off_cpu(struct drain *drain)
 	off_cpu_init(drain->off_cpu);
 	drain->off_cpu->has_all =
 		!drain->wait_opts.min_ns && !drain->wait_opts.max_ns && !drain->wait_opts.states;
+	/* A thread's totals are those of every CPU it was on. */
+	drain->off_cpu->has_totals = !(drain->by & BY_CPU);
 	drain->asleep_cnt = 0;
 	return 0;
 }
@@ -375,6 +377,8 @@ static void drain_shard_counts(struct drain *drain, uint32_t shard, const struct
 static void take_wait_counters(struct off_cpu *off, const struct bp_shard *head)
 {
 	off->thinned += head->thinned;
+	if (head->totals_lost)
+		off->has_totals = false;
 	off->judged += head->judged;
 	off->threshold_sum_ns += head->threshold_sum_ns;
 	if (off->threshold_ns < head->threshold_max_ns)

@@ -23,7 +23,7 @@ struct columns {
 
 void off_cpu_init(struct off_cpu *off)
 {
-	*off = (struct off_cpu){.has_all = true};
+	*off = (struct off_cpu){.has_all = true, .has_totals = true};
 	hmap_init(&off->waker_index);
 }
 
@@ -172,6 +172,8 @@ struct finish {
 	struct off_cpu *off;
 	struct columns columns;
 	struct off_cpu_stacks stacks;
+	struct profile_label *labels; /* owned: a set at work */
+	size_t label_cap;
 	/* The samples as they were, owned. */
 	struct profile_sample *samples;
 	int64_t *values;
@@ -181,19 +183,28 @@ struct finish {
 	size_t seen_cnt; /* of the new ones, those that who_of knows */
 };
 
-static uint32_t labels_with(struct profile *prof, uint32_t who_set, const char *state,
+static struct profile_label string_label(struct profile *prof, const char *key, const char *str)
+{
+	return (struct profile_label){.key = profile_string(prof, key),
+				      .str = profile_string(prof, str)};
+}
+
+static uint32_t labels_with(struct finish *fin, uint32_t who_set, const char *state,
 			    const char *cause)
 {
-	const struct profile_label_set *set = &prof->label_sets[who_set];
-	struct profile_label labels[16];
-	size_t cnt = set->cnt < 14 ? set->cnt : 14;
+	struct profile *prof = fin->prof;
+	const struct profile_label_set set = prof->label_sets[who_set];
 
-	memcpy(labels, prof->labels + set->first, cnt * sizeof(*labels));
-	labels[cnt++] = (struct profile_label){.key = profile_string(prof, "state"),
-					       .str = profile_string(prof, state)};
-	labels[cnt++] = (struct profile_label){.key = profile_string(prof, "cause"),
-					       .str = profile_string(prof, cause)};
-	return profile_labels(prof, labels, cnt);
+	if (array_reserve(&fin->labels, &fin->label_cap, (size_t)set.cnt + 2,
+			  sizeof(*fin->labels))) {
+		prof->err = -ENOMEM;
+		return PROFILE_NONE;
+	}
+	if (set.cnt)
+		memcpy(fin->labels, prof->labels + set.first, set.cnt * sizeof(*fin->labels));
+	fin->labels[set.cnt] = string_label(prof, "state", state);
+	fin->labels[set.cnt + 1] = string_label(prof, "cause", cause);
+	return profile_labels(prof, fin->labels, (size_t)set.cnt + 2);
 }
 
 /* Add a sample whose sums belong to the totals of @who_set. */
@@ -256,7 +267,7 @@ static void add_blocked(struct finish *fin, uint32_t stack, const struct wait_la
 	values[fin->columns.waits] = (int64_t)blocked->waits;
 	values[fin->columns.blocked] = values[fin->columns.sum] = (int64_t)blocked->ns;
 	add(fin, off_cpu_blocked_stack(&fin->stacks, stack, waker),
-	    labels_with(fin->prof, wait->who_set, state, cause), wait->who_set, values);
+	    labels_with(fin, wait->who_set, state, cause), wait->who_set, values);
 	count_in_hist(fin, cause, wait->log2_ns, blocked);
 }
 
@@ -271,7 +282,7 @@ static void add_runnable(struct finish *fin, uint32_t stack, const struct wait_l
 	values[fin->columns.waits] = waits;
 	values[fin->columns.runnable] = values[fin->columns.sum] = ns;
 	add(fin, off_cpu_runnable_stack(&fin->stacks, stack, why),
-	    labels_with(fin->prof, wait->who_set, "runnable", why), wait->who_set, values);
+	    labels_with(fin, wait->who_set, "runnable", why), wait->who_set, values);
 }
 
 static void finish_sample(struct finish *fin, size_t i)
@@ -346,6 +357,9 @@ static void make_exact(struct finish *fin, uint32_t column, size_t offset, const
 
 		if (fin->who_of[i] >= fin->off->total_cnt || !was)
 			continue;
+		/* Nothing was told of him: then what was sampled is better than nothing. */
+		if (!shares[fin->who_of[i]].exact)
+			continue;
 		values[column] = share_of(&shares[fin->who_of[i]], was);
 		values[fin->columns.sum] += values[column] - was;
 	}
@@ -364,6 +378,8 @@ static int by_time(const void *left, const void *right)
 
 static void make_sums_exact(struct finish *fin)
 {
+	if (!fin->off->has_totals)
+		return;
 	if (fin->columns.cpu != PROFILE_NONE)
 		make_exact(fin, fin->columns.cpu, offsetof(struct off_cpu_total, cpu),
 			   "[running: not sampled]");
@@ -392,5 +408,6 @@ int off_cpu_finish(struct profile *prof, struct off_cpu *off)
 	free(fin.samples);
 	free(fin.values);
 	free(fin.who_of);
+	free(fin.labels);
 	return prof->err;
 }

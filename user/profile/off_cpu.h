@@ -13,7 +13,7 @@
  *
  * Where there were too many waits to record them all, chance has left out short ones (weight.bpf.h
  * of the kernel side), so that a cause's time is an estimate: with its variance comes how far off
- *it may be, off_cpu_error_ns().
+ * it may be, off_cpu_error_ns().
  */
 #ifndef BPFPROF_PROFILE_OFF_CPU_H
 #define BPFPROF_PROFILE_OFF_CPU_H
@@ -65,12 +65,12 @@ struct off_cpu {
 	double *variances; /* owned; by sample as capture adds them */
 	size_t variance_cnt, variance_cap;
 	bool has_all; /* no wait was left out by its length or state: sums may be made exact */
+	bool has_totals; /* of all threads, by their labels: else sums stay as sampled */
 	uint64_t run_delays[OFF_CPU_LOG2_CNT]; /* all waits on a run queue, by their length */
 	uint64_t waits, thinned; /* that ended; those of them that chance left out */
 	/* That ended while chance was at work; of the lengths below which it was, the sum. */
 	uint64_t judged, threshold_sum_ns;
-	uint32_t
-		threshold_ns; /* waits from this length on were all recorded, all the window long */
+	uint32_t threshold_ns; /* from this length on, waits were recorded all the window long */
 	/* After off_cpu_finish(): */
 	struct off_cpu_hist hists[OFF_CPU_CAUSES_MAX]; /* most time first */
 	size_t hist_cnt;

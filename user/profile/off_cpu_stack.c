@@ -24,6 +24,7 @@ void off_cpu_stacks_deinit(struct off_cpu_stacks *stacks)
 {
 	free(stacks->items);
 	free(stacks->locations);
+	free(stacks->lines);
 	*stacks = (struct off_cpu_stacks){0};
 }
 
@@ -72,8 +73,11 @@ static bool is_scheduler(const char *name)
 					    "preempt_schedule_irq",
 					    "do_nanosleep"};
 
+	/* Compilers append: "schedule_hrtimeout_range_clock.part.0" */
+	size_t len = strcspn(name, ".");
+
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
+		if (strlen(names[i]) == len && !memcmp(name, names[i], len))
 			return true;
 	return false;
 }
@@ -169,15 +173,22 @@ static uint32_t waker_begin(const struct profile *prof, uint32_t stack)
 }
 
 /* @location as a waker's. */
-static uint32_t as_waker(struct profile *prof, uint32_t location)
+static uint32_t as_waker(struct off_cpu_stacks *stacks, uint32_t location)
 {
+	struct profile *prof = stacks->prof;
 	const struct profile_location from = prof->locations[location];
-	struct profile_line lines[64];
-	size_t cnt = from.line_cnt < 64 ? from.line_cnt : 64;
 
-	memcpy(lines, prof->lines + from.first_line, cnt * sizeof(*lines));
+	/* Copied: the column that they stand in grows. */
+	if (array_reserve(&stacks->lines, &stacks->line_cap, from.line_cnt,
+			  sizeof(*stacks->lines))) {
+		prof->err = -ENOMEM;
+		return PROFILE_NONE;
+	}
+	if (from.line_cnt)
+		memcpy(stacks->lines, prof->lines + from.first_line,
+		       from.line_cnt * sizeof(*stacks->lines));
 	return profile_location_lines(prof, from.mapping, from.address, from.flags | LOCATION_WAKER,
-				      lines, cnt);
+				      stacks->lines, from.line_cnt);
 }
 
 /* The waker's name, its frames from the root to the leaf, "--": the leaf end of the whole. */
@@ -194,7 +205,8 @@ static size_t put_waker(struct off_cpu_stacks *stacks, const struct off_cpu_wake
 	stacks->locations[cnt++] = profile_named_location(
 		prof, irq_end ? "[interrupt]" : profile_str(prof, waker->comm), LOCATION_WAKER);
 	for (uint32_t i = end; i > begin; i--)
-		stacks->locations[cnt++] = as_waker(prof, prof->stack_locations[at.first + i - 1]);
+		stacks->locations[cnt++] =
+			as_waker(stacks, prof->stack_locations[at.first + i - 1]);
 	stacks->locations[cnt++] = synthetic(stacks, "--");
 	return cnt;
 }

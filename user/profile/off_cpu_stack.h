@@ -20,6 +20,8 @@ struct off_cpu_stacks {
 	size_t cnt;
 	uint32_t *locations; /* owned: a stack at work */
 	size_t location_cap;
+	struct profile_line *lines; /* owned: a location's */
+	size_t line_cap;
 };
 
 /* For stacks that @prof has by now; their locations have names. */
