@@ -161,8 +161,8 @@ unit: $(UNIT_BINS) ## build the unit tests
 
 $(O)/tests/test_%: tests/unit/test_%.c $(O)/libbpfprof.a $(O)/.cc-flags | $(O)/.deps-unit
 	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -iquote tests/unit -iquote tests/bpfhost -iquote vmlinux \
-		-MMD -MP -MF $@.d -o $@ $(filter %.c %.o,$^) $(O)/libbpfprof.a -lcmocka $(ALL_LDFLAGS) $(LIBS)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -iquote tests/unit -iquote tests/bpfhost -iquote bpf \
+		-iquote vmlinux -MMD -MP -MF $@.d -o $@ $(filter %.c %.o,$^) $(O)/libbpfprof.a -lcmocka $(ALL_LDFLAGS) $(LIBS)
 
 # The kernel side's unwinder as a part of tests, for either architecture on any machine.
 $(O)/tests/test_unwind_x86: $(O)/tests/bpfhost_x86.o

@@ -178,11 +178,11 @@ __noinline int count_hit(__u32 slot, __u32 index, __u32 stack)
 	count->weight += s->rec.weight;
 	count->sum += s->rec.value;
 	count->sum2 += s->rec.value2;
+	count->variance += s->rec.variance;
 	return 1;
 }
 
-static __always_inline int count_add(struct bp_scratch *s, struct bp_shard *shard, __u32 stack,
-				     __u64 hash)
+static __always_inline int count_add(struct bp_scratch *s, struct bp_shard *shard, __u32 stack)
 {
 	__u32 index = shard->count_cnt, at = s->shard * cfg.counts_cnt + index;
 	struct bp_count *count;
@@ -193,11 +193,11 @@ static __always_inline int count_add(struct bp_scratch *s, struct bp_shard *shar
 	if (!count)
 		return AGG_FULL;
 	count->who = s->rec.who;
-	count->hash = hash;
 	count->count = 1;
 	count->weight = s->rec.weight;
 	count->sum = s->rec.value;
 	count->sum2 = s->rec.value2;
+	count->variance = s->rec.variance;
 	count->stack = stack;
 	count->key = s->rec.key;
 	shard->count_cnt = index + 1;
@@ -235,7 +235,7 @@ __noinline int count_sample(__u32 slot, __u32 stack)
 			return 0;
 		entry = NULL;
 	}
-	index = entry ? count_add(s, shard, stack, hash) : AGG_FULL;
+	index = entry ? count_add(s, shard, stack) : AGG_FULL;
 	if (index < 0)
 		return AGG_FULL;
 	*entry = bp_index_entry(hash, index);

@@ -83,31 +83,36 @@ static __always_inline bool wait_is_wanted(struct bp_wait *wait, __u32 part)
 static __always_inline bool wait_is_kept(struct bp_thread *t, struct bp_weight *weight, __u64 ns,
 					 __u32 *threshold)
 {
-	if (cfg.wakers && t->is_decided) {
-		bool is_kept = t->is_decided == THREAD_KEPT;
+	struct bp_choice choice = t->choice.draw ? t->choice : weight_choose(weight);
 
-		t->is_decided = THREAD_UNDECIDED;
-		*threshold = t->threshold_ns;
-		return is_kept;
-	}
-	*threshold = weight->threshold_ns;
-	return weight_keeps(weight, ns);
+	t->choice.draw = 0;
+	*threshold = choice.threshold_ns;
+	return weight_keeps(&choice, ns);
 }
 
-/* The record of a wait under @threshold. */
+/* A wait was judged under @threshold. */
+static __always_inline void shard_note_threshold(struct bp_shard *shard, __u32 threshold)
+{
+	if (!threshold)
+		return;
+	shard->judged++;
+	shard->threshold_sum_ns += threshold;
+	if (shard->threshold_max_ns < threshold)
+		shard->threshold_max_ns = threshold;
+}
+
+/* The record of a wait that was kept under @threshold. */
 static __always_inline void wait_fill(struct bp_record *rec, struct bp_weight *weight,
 				      const struct bp_wait *wait, __u32 part, __u32 threshold)
 {
-	__u64 ns = wait->blocked_ns + wait->runnable_ns;
+	struct bp_counted counted =
+		weight_count(weight, wait->blocked_ns, wait->runnable_ns, threshold);
 
 	rec->key = bp_event_key(BP_EVENT_SWITCH, part, log2_of(wait->blocked_ns));
-	rec->value = wait->blocked_ns;
-	rec->value2 = wait->runnable_ns;
-	rec->weight = weight_of(weight, ns, threshold);
-	if (ns < threshold && ns) {
-		rec->value = wait->blocked_ns * threshold / ns;
-		rec->value2 = threshold - rec->value;
-	}
+	rec->value = counted.blocked_ns;
+	rec->value2 = counted.runnable_ns;
+	rec->weight = counted.waits;
+	rec->variance = counted.variance;
 }
 
 /* Record under no stack what the slot's record says. 0, or the bp_loss + 1. */
@@ -172,6 +177,7 @@ static __always_inline void tell_totals(const struct bp_sched *sched, struct tas
 	s->rec.value = totals.cpu_ns;
 	s->rec.value2 = totals.blocked_ns;
 	s->rec.weight = totals.runnable_ns;
+	s->rec.variance = 0;
 	s->rec.key = bp_event_key(BP_EVENT_SWITCH, BP_PART_TOTALS, 0);
 	if (record_without_stack(slot, s, BP_STACK_NOT_ASKED))
 		__sync_fetch_and_add(&sched->shard->totals_lost, 1);
@@ -252,6 +258,7 @@ static __always_inline void sched_return(const struct bp_sched *sched, struct ta
 		stranger_returns(own, &resume, sched->control->waits_start_ns, now_ns);
 		return;
 	}
+	thread_meet(t, now_ns);
 	resume.part = t->part;
 	resume.wait = thread_wait(t, thread_wait_from(t), now_ns);
 	resume.waker = t->waker;
@@ -265,7 +272,7 @@ static __always_inline void sched_return(const struct bp_sched *sched, struct ta
 	if (log2 < BP_LOG2_CNT)
 		sched->shard->run_delays[log2]++;
 	if (!wait_is_wanted(&resume.wait, resume.part)) {
-		t->is_decided = THREAD_UNDECIDED;
+		t->choice.draw = 0;
 		counters->filtered++;
 		return;
 	}
@@ -273,13 +280,12 @@ static __always_inline void sched_return(const struct bp_sched *sched, struct ta
 			  &resume.threshold_ns)) {
 		counters->filtered++;
 		sched->shard->thinned++;
-		return;
-	}
-	if (resume.part == BP_PART_NEW) {
+	} else if (resume.part == BP_PART_NEW) {
 		record_new(sched->cpu, &resume, &own->weight, next, counters);
-		return;
+	} else {
+		own->resume = resume;
 	}
-	own->resume = resume;
+	shard_note_threshold(sched->shard, resume.threshold_ns);
 }
 
 static __always_inline void sched_leave(const struct bp_sched *sched, struct task_struct *prev,
@@ -290,6 +296,7 @@ static __always_inline void sched_leave(const struct bp_sched *sched, struct tas
 
 	if (!t)
 		return;
+	thread_meet(t, now_ns);
 	part = is_preempted ? BP_PART_PREEMPTED : part_of_state(compat_task_state(prev));
 	if (t->part == BP_PART_RUNNING)
 		process_runs(prev, -1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* --wakers: the stack of who wakes a thread, in his own context, under a number that the woken
- * thread's wait then carries. Whether the wait is kept is decided here: it has ended. */
+ * thread's wait then carries. The wait has ended, and chance decides here whether it is kept;
+ * longer by the time on the run queue, it may still come to be. */
 #ifndef BPFPROF_ENTRY_WAKER_BPF_H
 #define BPFPROF_ENTRY_WAKER_BPF_H
 
@@ -12,10 +13,8 @@ static __always_inline bool waker_decides(struct bp_thread *t, struct task_struc
 
 	if (!part_is_blocked(t->part) || now_ns < from_ns || !filter_wants(task))
 		return false;
-	t->threshold_ns = weight->threshold_ns;
-	t->is_decided = weight_keeps(weight, ns) ? THREAD_KEPT : THREAD_DROPPED;
-	/* What is still added to it is the wait on the run queue. */
-	return t->is_decided == THREAD_KEPT && ns <= cfg.max_block_ns;
+	t->choice = weight_choose(weight);
+	return weight_keeps(&t->choice, ns) && ns <= cfg.max_block_ns;
 }
 
 /* The walked stack's number: by the stack and the name. */
@@ -36,7 +35,7 @@ static __always_inline __u64 waker_record(void *ctx, __u32 slot, struct bp_scrat
 
 	who_is(&s->rec.who, task, bpf_get_smp_processor_id());
 	s->rec.key = bp_event_key(BP_EVENT_SWITCH, BP_PART_WAKER, 0);
-	s->rec.value = s->rec.value2 = 0;
+	s->rec.value = s->rec.value2 = s->rec.variance = 0;
 	s->rec.weight = 1;
 	/* No snapshot: a stack that is finished later would have another number. */
 	s->is_exclusive = 0;

@@ -203,6 +203,7 @@ static __always_inline int sample(void *ctx, const struct bp_trigger *trigger)
 	s->rec.key = BP_EVENT_SAMPLE;
 	s->rec.value = trigger->value;
 	s->rec.value2 = cfg.parallelism ? trigger->value / process_running_cnt() : 0;
+	s->rec.variance = 0;
 	s->rec.weight = 1;
 	sample_record(ctx, slot, s, trigger, 0, counters);
 	scratch_release(s);

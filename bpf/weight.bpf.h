@@ -9,10 +9,17 @@
  *
  * The mean of what it counts as is d (and 1 wait) in either case, whatever q is and whenever it
  * changes, as long as it does not change for a wait that is being decided on: sums are unbiased.
- * The variance of a wait's contribution is d (q - d), nought from q on.
+ * The variance of a wait's contribution is d (q - d), nought from q on; where a kept one is said to
+ * have q (q - d), and a dropped one none, the mean of that is the same (Horvitz and Thompson,
+ * 1952). Of a part of the wait, which is kept with the whole, so is the variance x^2 (1 - d/q),
+ * where x is what the part counts as.
  *
- * The threshold follows what the walks have cost of late, so that they take a given share of the
- * CPU.
+ * With --wakers a wait is judged twice: when it has lasted so long, by the waker, and when the
+ * thread is back and it has lasted longer. It is one choice, by one number of chance: what the
+ * waker keeps stays, and in the end a wait is kept with the probability that its own length has.
+ *
+ * The threshold follows what the walks have cost of late, so that they take a given share of a
+ * CPU's time.
  */
 #ifndef BPFPROF_WEIGHT_BPF_H
 #define BPFPROF_WEIGHT_BPF_H
@@ -32,7 +39,18 @@ struct bp_weight {
 	__u32 random; /* state of the generator; 0: not seeded */
 };
 
-/* Marsaglia's xorshift: 13, 17, 5. */
+/* Whether a wait is kept: with the number of chance that it got, under the threshold of then. */
+struct bp_choice {
+	__u32 draw; /* 0: not made yet */
+	__u32 threshold_ns;
+};
+
+struct bp_counted {
+	__u64 waits, blocked_ns, runnable_ns;
+	__u64 variance; /* of blocked_ns */
+};
+
+/* Marsaglia's xorshift: 13, 17, 5. Never 0. */
 static __always_inline __u32 weight_random(struct bp_weight *weight)
 {
 	__u32 x = weight->random;
@@ -46,27 +64,57 @@ static __always_inline __u32 weight_random(struct bp_weight *weight)
 	return x;
 }
 
-/* Is a wait of @ns kept? */
-static __always_inline bool weight_keeps(struct bp_weight *weight, __u64 ns)
+/* Made for a wait, of whatever length it will be. */
+static __always_inline struct bp_choice weight_choose(struct bp_weight *weight)
 {
-	__u32 threshold = weight->threshold_ns;
-
-	if (ns >= threshold)
-		return true;
-	return ((__u64)weight_random(weight) * threshold >> 32) < ns;
+	return (struct bp_choice){weight_random(weight), weight->threshold_ns};
 }
 
-/* How many waits a kept one of @ns stands for under @threshold: threshold / ns, rounded by chance.
- */
-static __always_inline __u64 weight_of(struct bp_weight *weight, __u64 ns, __u32 threshold)
+/* Is the wait kept if it is one of @ns? If so, a longer one is, too. */
+static __always_inline bool weight_keeps(const struct bp_choice *choice, __u64 ns)
 {
-	__u64 waits, rest;
+	return ns >= choice->threshold_ns ||
+	       ((__u64)choice->draw * choice->threshold_ns >> 32) < ns;
+}
+
+/* What @part, at most @ns, of a kept wait of @ns counts as under @threshold: part * threshold / ns,
+ * rounded by chance. */
+static __always_inline __u64 weight_scale(struct bp_weight *weight, __u64 part, __u64 ns,
+					  __u32 threshold)
+{
+	__u64 scaled, rest;
 
 	if (ns >= threshold || !ns)
-		return 1;
-	waits = threshold / ns;
-	rest = threshold - waits * ns;
-	return waits + (((__u64)weight_random(weight) * ns >> 32) < rest);
+		return part;
+	part *= threshold;
+	scaled = part / ns;
+	rest = part - scaled * ns;
+	return scaled + (((__u64)weight_random(weight) * ns >> 32) < rest);
+}
+
+/* Its variance, rounded up, in units of 1 << BP_VARIANCE_SHIFT; @scaled: of weight_scale(). */
+static __always_inline __u64 weight_variance(__u64 scaled, __u64 ns, __u32 threshold)
+{
+	__u64 rest;
+
+	if (ns >= threshold || !ns)
+		return 0;
+	rest = scaled * (threshold - ns) / threshold + 1;
+	return (scaled * rest >> BP_VARIANCE_SHIFT) + 1;
+}
+
+/* What a kept wait counts as. */
+static __always_inline struct bp_counted weight_count(struct bp_weight *weight, __u64 blocked_ns,
+						      __u64 runnable_ns, __u32 threshold)
+{
+	__u64 ns = blocked_ns + runnable_ns;
+	struct bp_counted counted;
+
+	counted.waits = weight_scale(weight, 1, ns, threshold);
+	counted.blocked_ns = weight_scale(weight, blocked_ns, ns, threshold);
+	counted.runnable_ns = weight_scale(weight, ns, ns, threshold) - counted.blocked_ns;
+	counted.variance = weight_variance(counted.blocked_ns, ns, threshold);
+	return counted;
 }
 
 /* The threshold after a period of @elapsed_ns in which walks took @spent_ns of the @budget/1024
@@ -74,7 +122,7 @@ static __always_inline __u64 weight_of(struct bp_weight *weight, __u64 ns, __u32
 static __always_inline __u32 weight_adapt(__u32 threshold, __u64 spent_ns, __u64 elapsed_ns,
 					  __u32 budget)
 {
-	__u64 may_ns = elapsed_ns * budget >> 10, next = threshold;
+	__u64 may_ns = (elapsed_ns >> 10) * budget, next = threshold;
 
 	if (!may_ns)
 		may_ns = 1;
@@ -84,7 +132,7 @@ static __always_inline __u32 weight_adapt(__u32 threshold, __u64 spent_ns, __u64
 		else if (spent_ns > may_ns * WEIGHT_STEP)
 			next *= WEIGHT_STEP;
 		else
-			next = next * spent_ns / may_ns + 1;
+			next = next * (spent_ns * 64 / may_ns) / 64 + 1;
 	} else if (spent_ns < may_ns - may_ns / 8) {
 		next -= next / 8;
 		if (next < WEIGHT_FIRST_NS)

@@ -182,12 +182,14 @@ struct bp_stack {
 	__u32 outcome; /* enum bp_stack_outcome */
 };
 
+enum { BP_VARIANCE_SHIFT = 20 };
+
 struct bp_count {
 	struct bp_who who;
-	__u64 hash;
 	__u64 count; /* records */
 	__u64 weight; /* what happened: more than the records where they are a sample of it */
 	__u64 sum, sum2;
+	__u64 variance; /* of sum as an estimate, in units of 1 << BP_VARIANCE_SHIFT */
 	__u32 stack; /* index into stacks */
 	__u32 key; /* bp_event_key() */
 };
@@ -213,6 +215,8 @@ struct bp_shard {
 	__u64 snapshots_refused; /* walks that wanted one: the rate, the ring, or no stack to copy
 				  */
 	__u64 thinned; /* waits left to chance by their length; in filtered */
+	__u64 judged; /* waits of any length while chance was at work */
+	__u64 threshold_sum_ns, threshold_max_ns; /* under which they were */
 	__u64 totals_lost; /* BP_PART_TOTALS that found no room */
 	__u64 run_delays[BP_LOG2_CNT]; /* waits on a run queue by their length, log2 of ns */
 	struct bp_event_counters events[BP_EVENTS_MAX];
@@ -254,11 +258,12 @@ struct bp_record {
 	__u32 user_total;
 	__u64 value, value2; /* added to sum and sum2 */
 	__u64 weight;
+	__u64 variance;
 	struct bp_who who;
 	__u64 frames[BP_FRAMES_MAX + 1]; /* kernel, leaf first, then user, leaf first; one spare */
 };
 
-enum { BP_RECORD_HEAD_BYTES = 120 };
+enum { BP_RECORD_HEAD_BYTES = 128 };
 
 /*
  * A sample whose walk met an executable without rows yet: what was walked so far, and all that

@@ -4,6 +4,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ static void wait_for_epoch(struct drain *drain, const void *data, uint32_t len)
 /* What a count in the kernel, or a record by itself, says. */
 struct counted {
 	uint32_t key;
-	uint64_t count, weight, sum, sum2;
+	uint64_t count, weight, sum, sum2, variance;
 };
 
 /* The label set that a wait is added under; the others have @who_set itself. */
@@ -76,11 +77,16 @@ static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
 	uint32_t labels = labels_of(drain->prof, who, drain->by),
 		 event = bp_key_event(counted->key);
 	int64_t values[PROFILE_VALUES_MAX] = {0};
+	uint32_t sample;
 
 	fill_values(drain, counted, values);
 	if (event == BP_EVENT_SWITCH)
 		labels = wait_labels(drain, labels, who, counted->key);
-	profile_sample(drain->prof, stack, labels, values);
+	sample = profile_sample(drain->prof, stack, labels, values);
+	if (counted->variance && drain->off_cpu && sample != PROFILE_NONE &&
+	    off_cpu_add_variance(drain->off_cpu, sample,
+				 ldexp((double)counted->variance, BP_VARIANCE_SHIFT)))
+		drain->prof->err = -ENOMEM;
 	if (stack == drain->full_stack)
 		outcome = BP_STACK_PROFILE_FULL;
 	drain->outcomes[outcome < BP_STACK_OUTCOME_CNT ? outcome : BP_STACK_COMPLETE] +=
@@ -133,7 +139,8 @@ static void add_record(struct drain *drain, const struct bp_record *rec)
 		.user_total = rec->user_total,
 		.outcome = rec->outcome,
 	};
-	const struct counted counted = {rec->key, 1, rec->weight, rec->value, rec->value2};
+	const struct counted counted = {rec->key,   1,		 rec->weight,
+					rec->value, rec->value2, rec->variance};
 
 	add_counted(drain, frames_to_stack(drain, &stack, rec->frames, &rec->who), rec->outcome,
 		    &rec->who, &counted);
@@ -231,6 +238,8 @@ static int begin_off_cpu(struct drain *drain)
 	off_cpu_init(drain->off_cpu);
 	drain->off_cpu->has_all =
 		!drain->wait_opts.min_ns && !drain->wait_opts.max_ns && !drain->wait_opts.states;
+	/* A thread's totals are those of every CPU it was on. */
+	drain->off_cpu->has_totals = !(drain->by & BY_CPU);
 	drain->asleep_cnt = 0;
 	return 0;
 }
@@ -361,13 +370,19 @@ static void drain_shard_counts(struct drain *drain, uint32_t shard, const struct
 			*id = frames_to_stack(drain, stack, frames, &count->who);
 		add_counted(drain, *id, stack->outcome, &count->who,
 			    &(struct counted){count->key, count->count, count->weight, count->sum,
-					      count->sum2});
+					      count->sum2, count->variance});
 	}
 }
 
 static void take_wait_counters(struct off_cpu *off, const struct bp_shard *head)
 {
 	off->thinned += head->thinned;
+	if (head->totals_lost)
+		off->has_totals = false;
+	off->judged += head->judged;
+	off->threshold_sum_ns += head->threshold_sum_ns;
+	if (off->threshold_ns < head->threshold_max_ns)
+		off->threshold_ns = (uint32_t)head->threshold_max_ns;
 	for (uint32_t i = 0; i < BP_LOG2_CNT; i++) {
 		off->run_delays[i] += head->run_delays[i];
 		off->waits += head->run_delays[i];
@@ -396,7 +411,8 @@ static void clear_shard(struct drain *drain, uint32_t shard, struct bp_shard *he
 		take_wait_counters(drain->off_cpu, head);
 	head->stack_cnt = head->count_cnt = head->arena_cnt = 0;
 	head->ring_records = head->vma_misses = head->exe_misses = head->targets_full =
-		head->snapshots_refused = head->thinned = head->totals_lost = 0;
+		head->snapshots_refused = head->thinned = head->judged = head->threshold_sum_ns =
+			head->threshold_max_ns = head->totals_lost = 0;
 	memset(head->run_delays, 0, sizeof(head->run_delays));
 	memset(head->events, 0, sizeof(head->events));
 	head->committed++;

@@ -23,7 +23,7 @@ struct columns {
 
 void off_cpu_init(struct off_cpu *off)
 {
-	*off = (struct off_cpu){.has_all = true};
+	*off = (struct off_cpu){.has_all = true, .has_totals = true};
 	hmap_init(&off->waker_index);
 }
 
@@ -31,6 +31,7 @@ void off_cpu_deinit(struct off_cpu *off)
 {
 	free(off->totals);
 	free(off->wakers);
+	free(off->variances);
 	hmap_deinit(&off->waker_index);
 	*off = (struct off_cpu){0};
 }
@@ -123,6 +124,17 @@ int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint
 	return 0;
 }
 
+int off_cpu_add_variance(struct off_cpu *off, uint32_t sample, double variance)
+{
+	if (array_reserve(&off->variances, &off->variance_cap, (size_t)sample + 1,
+			  sizeof(*off->variances)))
+		return -ENOMEM;
+	while (off->variance_cnt <= sample)
+		off->variances[off->variance_cnt++] = 0;
+	off->variances[sample] += variance;
+	return 0;
+}
+
 /* What the hidden labels of a wait say. */
 struct wait_labels {
 	uint32_t who_set;
@@ -160,6 +172,8 @@ struct finish {
 	struct off_cpu *off;
 	struct columns columns;
 	struct off_cpu_stacks stacks;
+	struct profile_label *labels; /* owned: a set at work */
+	size_t label_cap;
 	/* The samples as they were, owned. */
 	struct profile_sample *samples;
 	int64_t *values;
@@ -169,19 +183,28 @@ struct finish {
 	size_t seen_cnt; /* of the new ones, those that who_of knows */
 };
 
-static uint32_t labels_with(struct profile *prof, uint32_t who_set, const char *state,
+static struct profile_label string_label(struct profile *prof, const char *key, const char *str)
+{
+	return (struct profile_label){.key = profile_string(prof, key),
+				      .str = profile_string(prof, str)};
+}
+
+static uint32_t labels_with(struct finish *fin, uint32_t who_set, const char *state,
 			    const char *cause)
 {
-	const struct profile_label_set *set = &prof->label_sets[who_set];
-	struct profile_label labels[16];
-	size_t cnt = set->cnt < 14 ? set->cnt : 14;
+	struct profile *prof = fin->prof;
+	const struct profile_label_set set = prof->label_sets[who_set];
 
-	memcpy(labels, prof->labels + set->first, cnt * sizeof(*labels));
-	labels[cnt++] = (struct profile_label){.key = profile_string(prof, "state"),
-					       .str = profile_string(prof, state)};
-	labels[cnt++] = (struct profile_label){.key = profile_string(prof, "cause"),
-					       .str = profile_string(prof, cause)};
-	return profile_labels(prof, labels, cnt);
+	if (array_reserve(&fin->labels, &fin->label_cap, (size_t)set.cnt + 2,
+			  sizeof(*fin->labels))) {
+		prof->err = -ENOMEM;
+		return PROFILE_NONE;
+	}
+	if (set.cnt)
+		memcpy(fin->labels, prof->labels + set.first, set.cnt * sizeof(*fin->labels));
+	fin->labels[set.cnt] = string_label(prof, "state", state);
+	fin->labels[set.cnt + 1] = string_label(prof, "cause", cause);
+	return profile_labels(prof, fin->labels, (size_t)set.cnt + 2);
 }
 
 /* Add a sample whose sums belong to the totals of @who_set. */
@@ -199,8 +222,14 @@ static void add(struct finish *fin, uint32_t stack, uint32_t labels, uint32_t wh
 	fin->who_of[sample] = who_set;
 }
 
-static void count_in_hist(struct finish *fin, const char *cause, uint32_t log2_ns, uint64_t waits,
-			  uint64_t ns)
+/* What a sample of waits was blocked. */
+struct blocked {
+	uint64_t waits, ns;
+	double variance;
+};
+
+static void count_in_hist(struct finish *fin, const char *cause, uint32_t log2_ns,
+			  const struct blocked *blocked)
 {
 	uint32_t name = profile_string(fin->prof, cause);
 	struct off_cpu *off = fin->off;
@@ -212,12 +241,14 @@ static void count_in_hist(struct finish *fin, const char *cause, uint32_t log2_n
 		return;
 	if (i == off->hist_cnt)
 		off->hists[off->hist_cnt++] = (struct off_cpu_hist){.cause = name};
-	off->hists[i].waits[log2_ns < OFF_CPU_LOG2_CNT ? log2_ns : OFF_CPU_LOG2_CNT - 1] += waits;
-	off->hists[i].total_ns += ns;
+	off->hists[i].waits[log2_ns < OFF_CPU_LOG2_CNT ? log2_ns : OFF_CPU_LOG2_CNT - 1] +=
+		blocked->waits;
+	off->hists[i].total_ns += blocked->ns;
+	off->hists[i].variance += blocked->variance;
 }
 
 static void add_blocked(struct finish *fin, uint32_t stack, const struct wait_labels *wait,
-			int64_t waits, int64_t ns)
+			const struct blocked *blocked)
 {
 	static const char *const states[OFF_CPU_STATE_CNT] = {
 		[OFF_CPU_INTERRUPTIBLE] = "interruptible",
@@ -233,11 +264,11 @@ static void add_blocked(struct finish *fin, uint32_t stack, const struct wait_la
 
 	if (number != HMAP_NONE && fin->off->wakers[number].stack != PROFILE_NONE)
 		waker = &fin->off->wakers[number];
-	values[fin->columns.waits] = waits;
-	values[fin->columns.blocked] = values[fin->columns.sum] = ns;
+	values[fin->columns.waits] = (int64_t)blocked->waits;
+	values[fin->columns.blocked] = values[fin->columns.sum] = (int64_t)blocked->ns;
 	add(fin, off_cpu_blocked_stack(&fin->stacks, stack, waker),
-	    labels_with(fin->prof, wait->who_set, state, cause), wait->who_set, values);
-	count_in_hist(fin, cause, wait->log2_ns, (uint64_t)waits, (uint64_t)ns);
+	    labels_with(fin, wait->who_set, state, cause), wait->who_set, values);
+	count_in_hist(fin, cause, wait->log2_ns, blocked);
 }
 
 static void add_runnable(struct finish *fin, uint32_t stack, const struct wait_labels *wait,
@@ -251,7 +282,7 @@ static void add_runnable(struct finish *fin, uint32_t stack, const struct wait_l
 	values[fin->columns.waits] = waits;
 	values[fin->columns.runnable] = values[fin->columns.sum] = ns;
 	add(fin, off_cpu_runnable_stack(&fin->stacks, stack, why),
-	    labels_with(fin->prof, wait->who_set, "runnable", why), wait->who_set, values);
+	    labels_with(fin, wait->who_set, "runnable", why), wait->who_set, values);
 }
 
 static void finish_sample(struct finish *fin, size_t i)
@@ -259,19 +290,23 @@ static void finish_sample(struct finish *fin, size_t i)
 	const struct profile_sample *sample = &fin->samples[i];
 	const int64_t *values = fin->values + i * fin->prof->value_type_cnt;
 	struct wait_labels wait = {0};
-	int64_t waits, blocked, runnable;
+	struct blocked blocked = {0};
+	int64_t waits, runnable;
 
 	if (!read_labels(fin->prof, sample->label_set, &wait)) {
 		add(fin, sample->stack, sample->label_set, sample->label_set, values);
 		return;
 	}
 	waits = values[fin->columns.waits];
-	blocked = values[fin->columns.blocked];
+	blocked.ns = (uint64_t)values[fin->columns.blocked];
+	blocked.waits = (uint64_t)waits;
+	if (i < fin->off->variance_cnt)
+		blocked.variance = fin->off->variances[i];
 	runnable = values[fin->columns.runnable];
-	if (blocked)
-		add_blocked(fin, sample->stack, &wait, waits, blocked);
-	if (runnable || !blocked)
-		add_runnable(fin, sample->stack, &wait, blocked ? 0 : waits, runnable);
+	if (blocked.ns)
+		add_blocked(fin, sample->stack, &wait, &blocked);
+	if (runnable || !blocked.ns)
+		add_runnable(fin, sample->stack, &wait, blocked.ns ? 0 : waits, runnable);
 }
 
 /* One kind of time of one who: what is known exactly, and what the samples say. */
@@ -322,6 +357,9 @@ static void make_exact(struct finish *fin, uint32_t column, size_t offset, const
 
 		if (fin->who_of[i] >= fin->off->total_cnt || !was)
 			continue;
+		/* Nothing was told of him: then what was sampled is better than nothing. */
+		if (!shares[fin->who_of[i]].exact)
+			continue;
 		values[column] = share_of(&shares[fin->who_of[i]], was);
 		values[fin->columns.sum] += values[column] - was;
 	}
@@ -340,6 +378,8 @@ static int by_time(const void *left, const void *right)
 
 static void make_sums_exact(struct finish *fin)
 {
+	if (!fin->off->has_totals)
+		return;
 	if (fin->columns.cpu != PROFILE_NONE)
 		make_exact(fin, fin->columns.cpu, offsetof(struct off_cpu_total, cpu),
 			   "[running: not sampled]");
@@ -368,5 +408,6 @@ int off_cpu_finish(struct profile *prof, struct off_cpu *off)
 	free(fin.samples);
 	free(fin.values);
 	free(fin.who_of);
+	free(fin.labels);
 	return prof->err;
 }

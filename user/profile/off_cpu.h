@@ -10,6 +10,10 @@
  *	a stack with a leaf "[blocked: CAUSE]" or "[runnable: woken|preempted|new]" and the labels
  *	state and cause, and, where it is known, "--" and the waker's stack behind it, leaf first;
  *	sums that are the exact ones: what was sampled says only which stacks they belong to.
+ *
+ * Where there were too many waits to record them all, chance has left out short ones (weight.bpf.h
+ * of the kernel side), so that a cause's time is an estimate: with its variance comes how far off
+ * it may be, off_cpu_error_ns().
  */
 #ifndef BPFPROF_PROFILE_OFF_CPU_H
 #define BPFPROF_PROFILE_OFF_CPU_H
@@ -48,7 +52,8 @@ struct off_cpu_waker {
 struct off_cpu_hist {
 	uint32_t cause; /* string */
 	uint64_t waits[OFF_CPU_LOG2_CNT]; /* [i]: of 2^i ns and more */
-	uint64_t total_ns;
+	uint64_t total_ns; /* as sampled */
+	double variance; /* of it, ns^2 */
 };
 
 struct off_cpu {
@@ -57,10 +62,15 @@ struct off_cpu {
 	struct off_cpu_waker *wakers; /* owned */
 	size_t waker_cnt, waker_cap;
 	struct hmap waker_index;
+	double *variances; /* owned; by sample as capture adds them */
+	size_t variance_cnt, variance_cap;
 	bool has_all; /* no wait was left out by its length or state: sums may be made exact */
+	bool has_totals; /* of all threads, by their labels: else sums stay as sampled */
 	uint64_t run_delays[OFF_CPU_LOG2_CNT]; /* all waits on a run queue, by their length */
 	uint64_t waits, thinned; /* that ended; those of them that chance left out */
-	uint32_t threshold_ns; /* of what length waits are all recorded, at most, in the window */
+	/* That ended while chance was at work; of the lengths below which it was, the sum. */
+	uint64_t judged, threshold_sum_ns;
+	uint32_t threshold_ns; /* from this length on, waits were recorded all the window long */
 	/* After off_cpu_finish(): */
 	struct off_cpu_hist hists[OFF_CPU_CAUSES_MAX]; /* most time first */
 	size_t hist_cnt;
@@ -84,13 +94,25 @@ int off_cpu_add_total(struct off_cpu *off, uint32_t who_set, const struct off_cp
 /* Who ended waits: stack @stack of a thread called @comm (string). 0 or -ENOMEM. */
 int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint32_t comm);
 
+/* What was added to @sample's time blocked is an estimate of that much variance, ns^2; variances
+ * add up. 0 or -ENOMEM. */
+int off_cpu_add_variance(struct off_cpu *off, uint32_t sample, double variance);
+
 /* Make the samples of @prof, whose locations have their names, what users see. 0, or prof->err. */
 int off_cpu_finish(struct profile *prof, struct off_cpu *off);
 
 /*
+ * The half-width of a confidence interval: in 95 of 100 recordings, or more, the time that threads
+ * were blocked by the cause of @hist lies within hist->total_ns +- that. 0: it is exact. Not for
+ * times that stacks were lost for, which the ledger counts.
+ */
+double off_cpu_error_ns(const struct off_cpu *off, const struct off_cpu_hist *hist);
+
+/*
  * What the histograms say. As a comment of the profile, "bpfprof-waits: {...}": JSON with how many
  * waits ended, how many of them chance left out, and for "run_queue" and each cause the waits by
- * their length, log2_ns[i] of those of 2^i ns and more. And for the terminal, a line per cause.
+ * their length, log2_ns[i] of those of 2^i ns and more; for a cause also its time and the error of
+ * that. And for the terminal, a line per cause, with errors that show in milliseconds.
  */
 void off_cpu_add_comment(struct profile *prof, const struct off_cpu *off);
 void off_cpu_format(const struct profile *prof, const struct off_cpu *off, struct buf *out);

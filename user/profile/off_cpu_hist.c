@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Histograms of waits, as JSON and for the eye. */
+#include <math.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -13,6 +14,21 @@ enum {
 	SHOWN_CNT = 25,
 	CAUSES_SHOWN = 12,
 };
+
+/*
+ * The normal approximation, +- z sqrt(variance), is honest where many waits were kept. Where few
+ * were, or none, more may have been left out than the variance knows. If each kept one counts as q,
+ * they are n of a Poisson distribution, of which the score interval, n + z^2/2 +- z sqrt(n +
+ * z^2/4), is honest from n = 0 on. So it is taken: in units of q, the mean threshold, with variance
+ * = n q^2, and as wide downwards as it is upwards.
+ */
+double off_cpu_error_ns(const struct off_cpu *off, const struct off_cpu_hist *hist)
+{
+	const double z = 1.96;
+	double unit = off->judged ? (double)off->threshold_sum_ns / (double)off->judged : 0;
+
+	return z * z / 2 * unit + z * sqrt(hist->variance + z * z / 4 * unit * unit);
+}
 
 static void add_bins(struct json *js, const char *name, const uint64_t *waits)
 {
@@ -47,6 +63,7 @@ void off_cpu_add_comment(struct profile *prof, const struct off_cpu *off)
 		json_key(&js, profile_str(prof, off->hists[i].cause));
 		json_object_begin(&js);
 		json_kv_u64(&js, "ns", off->hists[i].total_ns);
+		json_kv_u64(&js, "error_ns", (uint64_t)ceil(off_cpu_error_ns(off, &off->hists[i])));
 		add_bins(&js, "log2_ns", off->hists[i].waits);
 		json_object_end(&js);
 	}
@@ -87,15 +104,21 @@ static void add_bars(struct buf *out, const uint64_t *columns)
 		buf_add_str(out, columns[i] ? bars[columns[i] * 7 / most] : " ");
 }
 
-static void add_row(struct buf *out, const char *name, double seconds, const uint64_t *waits)
+/* A time, and beside it how far off it may be, rounded up, where a digit of the time is uncertain.
+ */
+static void add_time(struct buf *out, uint64_t ns, double error_ns)
+{
+	buf_printf(out, "%10.3f s", (double)ns / 1e9);
+	if (error_ns >= 5e5)
+		buf_printf(out, " \u00b1%-8.3f", ceil(error_ns / 1e6) / 1e3);
+	else
+		buf_printf(out, "%10s", "");
+}
+
+static void add_waits(struct buf *out, const uint64_t *waits)
 {
 	uint64_t columns[SHOWN_CNT], cnt = show(waits, columns);
 
-	buf_printf(out, "%-20s ", name);
-	if (seconds < 0)
-		buf_printf(out, "%12s", "");
-	else
-		buf_printf(out, "%10.3f s", seconds);
 	buf_printf(out, " %12llu  ", (unsigned long long)cnt);
 	add_bars(out, columns);
 	buf_add_char(out, '\n');
@@ -103,9 +126,15 @@ static void add_row(struct buf *out, const char *name, double seconds, const uin
 
 void off_cpu_format(const struct profile *prof, const struct off_cpu *off, struct buf *out)
 {
-	buf_printf(out, "%-20s %12s %12s  1us       1ms       1s\n", "waits for", "time", "waits");
-	for (size_t i = 0; i < off->hist_cnt && i < CAUSES_SHOWN; i++)
-		add_row(out, profile_str(prof, off->hists[i].cause),
-			(double)off->hists[i].total_ns / 1e9, off->hists[i].waits);
-	add_row(out, "a CPU (run queue)", -1, off->run_delays);
+	buf_printf(out, "%-20s %12s%10s %12s  1us       1ms       1s\n", "waits for", "time", "",
+		   "waits");
+	for (size_t i = 0; i < off->hist_cnt && i < CAUSES_SHOWN; i++) {
+		const struct off_cpu_hist *hist = &off->hists[i];
+
+		buf_printf(out, "%-20s ", profile_str(prof, hist->cause));
+		add_time(out, hist->total_ns, off_cpu_error_ns(off, hist));
+		add_waits(out, hist->waits);
+	}
+	buf_printf(out, "%-20s %22s", "a CPU (run queue)", "");
+	add_waits(out, off->run_delays);
 }

@@ -72,8 +72,11 @@ static bool is_scheduler(const char *name)
 					    "preempt_schedule_irq",
 					    "do_nanosleep"};
 
+	/* Compilers append: "schedule_hrtimeout_range_clock.part.0" */
+	size_t len = strcspn(name, ".");
+
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
+		if (strlen(names[i]) == len && !memcmp(name, names[i], len))
 			return true;
 	return false;
 }
