@@ -231,6 +231,11 @@ bench-finish: all ## from the end of a recording to the flame graph, beside perf
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
 	@BUILD=$(O) tests/bench/finish
 
+.PHONY: bench-waits
+bench-waits: all ## what recording waits costs per context switch, beside perf, bpftrace and offcputime
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
+	@BUILD=$(O) tests/bench/waits
+
 # --- Source checks ---
 
 .PHONY: lint
