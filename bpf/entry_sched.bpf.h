@@ -2,10 +2,11 @@
 /*
  * Waits: why and how long threads do not run.
  *
- *	bp_switch	stamps the thread that leaves and the one that comes, and decides
- *			whether the wait of the latter is recorded: it knows how long it was
+ *	bp_switch	stamps the thread that leaves and the one that comes, decides whether the
+ *			wait of the latter is recorded, for it knows how long it was, and takes the
+ *			kernel stack that it waited with
  *	bp_resumed	right after the switch, in the context of the thread that came back: its
- *			stacks are still those it waited with, and its memory can be read
+ *			user stack is still the one it waited with, and its memory can be read
  *	bp_wakeup	stamps the end of being blocked
  *	bp_waking	--wakers: the stack of who ended it
  *	bp_born, bp_renamed	threads that come, and whose time is another name's from now on
@@ -26,15 +27,20 @@ struct bp_resume {
 	struct bp_wait wait;
 	__u64 waker;
 	__u64 start_ns; /* of bp_resumed */
-	__u64 is_stranger; /* its thread is seen for the first time */
+	__u32 is_stranger; /* its thread is seen for the first time */
+	__u32 is_wanted; /* by the filters */
+	__u64 spent_ns; /* on its kernel stack */
 };
 
 /* By CPU number; at load: possible CPUs. Written on the CPU alone. */
 struct bp_sched_cpu {
 	struct bp_resume resume;
 	struct bp_weight weight;
-	__u64 pad[4]; /* to the end of a cache line */
+	__u64 kernel_cnt;
+	__u64 kernel[BP_FRAMES_KERNEL]; /* of resume's thread, leaf first */
+	__u64 pad[5]; /* to the end of a cache line */
 };
+_Static_assert(sizeof(struct bp_sched_cpu) % 64 == 0, "no cache line is another CPU's too");
 BP_ARRAY(sched_cpus, struct bp_sched_cpu, 0);
 
 /*
@@ -322,6 +328,28 @@ static __always_inline void sched_check_resume(struct bp_resume *resume,
 		counters->lost[BP_LOST_NO_RESUME]++;
 }
 
+/*
+ * What bp_resumed is to record of @next: is it wanted, and from where in the kernel does it come
+ * back? It does not run yet, so its kernel stack ends in __schedule(). Once it does, the tracepoint
+ * and our program stand on it too, and these cost as much to unwind as the rest.
+ */
+static __always_inline void sched_prepare_resume(struct bp_sched_cpu *own, struct task_struct *next)
+{
+	__u64 start_ns;
+	long bytes;
+
+	own->kernel_cnt = 0;
+	own->resume.is_wanted = filter_wants(next);
+	if (!own->resume.is_wanted || cfg.no_kernel_stacks)
+		return;
+	start_ns = cfg.budget ? bpf_ktime_get_ns() : 0;
+	bytes = bpf_get_task_stack(next, own->kernel, sizeof(own->kernel), 0);
+	if (bytes > 0)
+		own->kernel_cnt = (__u64)bytes / 8;
+	if (cfg.budget)
+		own->resume.spent_ns = bpf_ktime_get_ns() - start_ns;
+}
+
 static __always_inline void sched_switch(__u64 *ctx, const struct bp_sched *sched,
 					 struct task_struct *prev, struct task_struct *next,
 					 __u64 now_ns)
@@ -338,7 +366,10 @@ static __always_inline void sched_switch(__u64 *ctx, const struct bp_sched *sche
 	if (prev->pid)
 		sched_leave(sched, prev, ctx[0], now_ns);
 	sched_return(sched, next, now_ns);
-	if (cfg.resumes_by_irq && resume->tid)
+	if (!resume->tid)
+		return;
+	sched_prepare_resume(sched->own, next);
+	if (cfg.resumes_by_irq)
 		bpf_perf_event_output(ctx, &bells, BPF_F_CURRENT_CPU, &resume->tid,
 				      sizeof(resume->tid));
 }
@@ -392,14 +423,14 @@ __noinline int resumed_is_wanted(__u32 cpu_nr)
 		why = &counters->lost[BP_LOST_NO_SHARD];
 	else if (own->resume.is_stranger && !stranger_is_met(&own->resume, own->resume.start_ns))
 		why = &counters->lost[BP_LOST_NO_THREAD];
-	else if (filter_wants((void *)bpf_get_current_task()) &&
+	else if (own->resume.is_wanted &&
 		 (!own->resume.is_stranger || wait_is_wanted(&own->resume.wait, own->resume.part)))
 		return 1;
 	__sync_fetch_and_add(why, 1);
 	return 0;
 }
 
-/* The slot's record says who is back, and of what wait. */
+/* The slot's record says who is back, of what wait, and with what kernel stack. */
 __noinline int resumed_fill(__u32 slot, __u32 cpu_nr)
 {
 	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
@@ -411,6 +442,7 @@ __noinline int resumed_fill(__u32 slot, __u32 cpu_nr)
 	s->rec.who.waker = own->resume.waker;
 	wait_fill(&s->rec, &own->weight, &own->resume.wait, own->resume.part,
 		  own->resume.threshold_ns);
+	sample_take_kernel_stack(s, own->kernel, own->kernel_cnt);
 	return 1;
 }
 
@@ -420,7 +452,8 @@ __noinline int resumed_spend(__u32 cpu_nr)
 	__u64 end_ns = bpf_ktime_get_ns();
 
 	if (own && cfg.budget)
-		weight_spend(&own->weight, end_ns - own->resume.start_ns, end_ns, cfg.budget);
+		weight_spend(&own->weight, own->resume.spent_ns + end_ns - own->resume.start_ns,
+			     end_ns, cfg.budget);
 	return 0;
 }
 
@@ -428,7 +461,7 @@ static __always_inline void resumed_record(void *ctx, __u32 cpu_nr, __u32 shard_
 					   const struct bp_cpu *cpu,
 					   struct bp_event_counters *counters)
 {
-	const struct bp_trigger trigger = {0};
+	const struct bp_trigger trigger = {.has_kernel_stack = 1};
 	struct bp_scratch *s;
 	int slot, outcome;
 

@@ -13,6 +13,7 @@ struct bp_trigger {
 	__u64 value;
 	__u32 is_user; /* the CPU was in user mode, or the probe is in user code */
 	__u32 is_32bit;
+	__u32 has_kernel_stack; /* it is in the record */
 };
 
 /* Fill the walk's registers for a task sampled in the kernel. STEP_NEXT, or why there is no user
@@ -74,12 +75,24 @@ static __always_inline void sample_kernel_stack(void *ctx, struct bp_scratch *s,
 {
 	long bytes;
 
+	if (trigger->has_kernel_stack)
+		return;
 	s->rec.kernel_cnt = 0;
 	if (cfg.no_kernel_stacks || trigger->is_user)
 		return;
 	bytes = bpf_get_stack(ctx, s->rec.frames, BP_FRAMES_KERNEL * 8, 0);
 	if (bytes > 0)
 		s->rec.kernel_cnt = (__u64)bytes / 8;
+}
+
+/* The kernel stack was taken before: @cnt frames at @frames. */
+static __always_inline void sample_take_kernel_stack(struct bp_scratch *s, const __u64 *frames,
+						     __u64 cnt)
+{
+	s->rec.kernel_cnt = 0;
+	if (cnt > BP_FRAMES_KERNEL || bpf_probe_read_kernel(s->rec.frames, cnt * 8, frames))
+		return;
+	s->rec.kernel_cnt = cnt;
 }
 
 /* The walk's state before its first frame. */
