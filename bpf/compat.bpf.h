@@ -30,14 +30,14 @@ static __always_inline const void *compat_other_user_regs(struct task_struct *ta
 	return (const char *)BPF_CORE_READ(task, stack) + ARCH_THREAD_BYTES - ARCH_PT_REGS_BYTES;
 }
 
-/* The scheduler's state of @task. */
+/* The scheduler's state of @task, a pointer that the verifier knows as a task's. */
 static __always_inline __u32 compat_task_state(struct task_struct *task)
 {
 	struct task_struct___5 *task_5 = (void *)task;
 
 	if (bpf_core_field_exists(task->__state))
-		return BPF_CORE_READ(task, __state);
-	return BPF_CORE_READ(task_5, state);
+		return task->__state;
+	return task_5->state;
 }
 
 /* The modification time in the copy of an inode. A struct timespec64 is two words. */

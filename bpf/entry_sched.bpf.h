@@ -497,9 +497,13 @@ int bp_resumed(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 cpu_nr = bpf_get_smp_processor_id();
 	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
-	struct bp_cpu *cpu = bpf_map_lookup_elem(&cpus, &cpu_nr);
+	struct bp_cpu *cpu;
 
-	if (own && cpu && own->resume.tid && own->resume.tid == (__u32)bpf_get_current_pid_tgid())
+	/* Most switches end here. */
+	if (!own || !own->resume.tid || own->resume.tid != (__u32)bpf_get_current_pid_tgid())
+		return 0;
+	cpu = bpf_map_lookup_elem(&cpus, &cpu_nr);
+	if (cpu)
 		resumed(ctx, cpu_nr, own, cpu);
 	return 0;
 }
