@@ -484,7 +484,7 @@ static __always_inline void resumed(void *ctx, __u32 cpu_nr, struct bp_sched_cpu
 	struct bp_shard *shard;
 
 	own->resume.tid = 0;
-	own->resume.start_ns = bpf_ktime_get_ns();
+	own->resume.start_ns = cfg.budget || own->resume.is_stranger ? bpf_ktime_get_ns() : 0;
 	shard = bpf_map_lookup_elem(&shards, &shard_nr);
 	if (!shard || !resumed_is_wanted(cpu_nr))
 		return;

@@ -29,7 +29,7 @@ enum {
 	WEIGHT_FIRST_NS = 1000, /* the smallest threshold but 0 */
 	WEIGHT_MAX_NS = 1 << 30,
 	WEIGHT_WALK_NS = 300, /* of a kept wait, what is not measured: entry, exit, the measuring */
-	WEIGHT_STEP = 8, /* by how much a threshold grows at most in a period */
+	WEIGHT_STEP = 8, /* by how much a threshold grows at most in a period; it falls by half */
 };
 
 struct bp_weight {
@@ -134,7 +134,8 @@ static __always_inline __u32 weight_adapt(__u32 threshold, __u64 spent_ns, __u64
 		else
 			next = next * (spent_ns * 64 / may_ns) / 64 + 1;
 	} else if (spent_ns < may_ns - may_ns / 8) {
-		next -= next / 8;
+		/* It is looked at when a wait is kept, and after a burst that is rarely. */
+		next = 2 * spent_ns > may_ns ? next * (spent_ns * 64 / may_ns) / 64 : next / 2;
 		if (next < WEIGHT_FIRST_NS)
 			next = 0;
 	}

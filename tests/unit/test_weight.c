@@ -478,7 +478,7 @@ static void test_adapt_extremes(void **state)
 {
 	uint64_t hour_ns = 3600 * 1000000000ULL, years_ns = 30000 * hour_ns;
 
-	assert_int_equal(weight_adapt(8000, hour_ns, years_ns, 1024), 7000);
+	assert_int_equal(weight_adapt(8000, hour_ns, years_ns, 1024), 4000);
 	for (uint32_t budget = 1; budget <= 1024; budget *= 2) {
 		uint32_t next = weight_adapt(WEIGHT_MAX_NS - 1, hour_ns, hour_ns, budget);
 

@@ -356,7 +356,9 @@ int loader_open(struct loader *loader, const struct capture_opts *opts)
 	number_set_deinit(&present);
 	if (err)
 		return err;
-	loader->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	/* They cost a switch 110 ns, as much as all that is recorded of it. */
+	if (!waits_are_attached(opts))
+		loader->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	loader->vma_walk_ok = vma_selftest(bpf_program__fd(loader->skel->progs.bp_selftest));
 	if (!loader->vma_walk_ok)
 		log_warn("the self-test of the memory-map walk failed on this kernel: user frames "
