@@ -198,7 +198,8 @@ static __always_inline void record_new(const struct bp_cpu *cpu, struct bp_resum
 	struct bp_scratch *s;
 	int slot;
 
-	if (!filter_wants(next)) {
+	resume->tid = 0;
+	if (!filter_selects(next)) {
 		counters->filtered++;
 		return;
 	}
@@ -217,13 +218,21 @@ static __always_inline void record_new(const struct bp_cpu *cpu, struct bp_resum
  * A thread that the iterator did not show, because it is not in our pid namespace: it has waited
  * since the recording began. Its times are made when no lock is held any more.
  */
-static __always_inline void stranger_returns(struct bp_sched_cpu *own, struct bp_resume *resume,
-					     __u64 start_ns, __u64 now_ns)
+static __always_inline void stranger_returns(const struct bp_sched *sched, struct task_struct *next,
+					     __u64 now_ns)
 {
-	resume->is_stranger = 1;
-	resume->part = BP_PART_INTERRUPTIBLE;
-	resume->wait.blocked_ns = ns_between(start_ns, now_ns);
-	own->resume = *resume;
+	/* For now: some threads are out of sight of programs, so that nothing more is seen of them.
+	 */
+	sched->shard->events[BP_EVENT_SWITCH].filtered++;
+	if (!cfg.waits || !sched->control->waits_start_ns)
+		return;
+	sched->own->resume = (struct bp_resume){
+		.tid = next->pid,
+		.shard_nr = sched->shard_nr,
+		.is_stranger = 1,
+		.part = BP_PART_INTERRUPTIBLE,
+		.wait.blocked_ns = ns_between(sched->control->waits_start_ns, now_ns),
+	};
 }
 
 /* Its times, from now on. False: there is no memory. */
@@ -245,53 +254,53 @@ static __always_inline bool stranger_is_met(const struct bp_resume *resume, __u6
 static __always_inline void sched_return(const struct bp_sched *sched, struct task_struct *next,
 					 __u64 now_ns)
 {
-	struct bp_sched_cpu *own = sched->own;
 	struct bp_event_counters *counters = &sched->shard->events[BP_EVENT_SWITCH];
+	struct bp_sched_cpu *own = sched->own;
 	struct bp_thread *t;
-	struct bp_resume resume = {.tid = next->pid, .shard_nr = sched->shard_nr};
-	__u32 log2;
+	struct bp_wait wait;
+	__u32 part, threshold, log2;
 
-	if (!resume.tid || (!cfg.kernel_threads && (next->flags & PF_KTHREAD))) {
+	if (!next->pid || (!cfg.kernel_threads && (next->flags & PF_KTHREAD))) {
 		counters->filtered++;
 		return;
 	}
 	t = thread_get(next);
-	if (!t && (!cfg.waits || !sched->control->waits_start_ns)) {
-		counters->filtered++;
-		return;
-	}
 	if (!t) {
-		stranger_returns(own, &resume, sched->control->waits_start_ns, now_ns);
+		stranger_returns(sched, next, now_ns);
 		return;
 	}
 	thread_meet(t, now_ns);
-	resume.part = t->part;
-	resume.wait = thread_wait(t, thread_wait_from(t), now_ns);
-	resume.waker = t->waker;
-	t->waker = 0;
-	if (t->part != BP_PART_RUNNING)
+	part = t->part;
+	if (part != BP_PART_RUNNING)
 		process_runs(next, 1);
-	thread_return(t, now_ns);
+	wait = thread_return(t, now_ns);
 	if (!cfg.waits)
 		return;
-	log2 = log2_of(resume.wait.runnable_ns);
+	log2 = log2_of(wait.runnable_ns);
 	if (log2 < BP_LOG2_CNT)
 		sched->shard->run_delays[log2]++;
-	if (!wait_is_wanted(&resume.wait, resume.part)) {
+	if (!wait_is_wanted(&wait, part)) {
 		t->choice.draw = 0;
 		counters->filtered++;
 		return;
 	}
-	if (!wait_is_kept(t, &own->weight, resume.wait.blocked_ns + resume.wait.runnable_ns,
-			  &resume.threshold_ns)) {
+	if (!wait_is_kept(t, &own->weight, wait.blocked_ns + wait.runnable_ns, &threshold)) {
 		counters->filtered++;
 		sched->shard->thinned++;
-	} else if (resume.part == BP_PART_NEW) {
-		record_new(sched->cpu, &resume, &own->weight, next, counters);
 	} else {
-		own->resume = resume;
+		own->resume = (struct bp_resume){
+			.tid = next->pid,
+			.shard_nr = sched->shard_nr,
+			.part = part,
+			.threshold_ns = threshold,
+			.wait = wait,
+			.waker = t->waker,
+		};
+		t->waker = 0;
+		if (part == BP_PART_NEW)
+			record_new(sched->cpu, &own->resume, &own->weight, next, counters);
 	}
-	shard_note_threshold(sched->shard, resume.threshold_ns);
+	shard_note_threshold(sched->shard, threshold);
 }
 
 static __always_inline void sched_leave(const struct bp_sched *sched, struct task_struct *prev,
@@ -307,6 +316,8 @@ static __always_inline void sched_leave(const struct bp_sched *sched, struct tas
 	if (t->part == BP_PART_RUNNING)
 		process_runs(prev, -1);
 	thread_leave(t, now_ns, part);
+	if (cfg.wakers)
+		t->waker = 0;
 	if (part != BP_PART_DEAD)
 		return;
 	if (cfg.waits)
@@ -321,10 +332,7 @@ static __always_inline void sched_check_resume(struct bp_resume *resume,
 	if (!resume->tid)
 		return;
 	resume->tid = 0;
-	/* Some threads are out of sight of programs, and not for us to ask for. */
-	if (resume->is_stranger)
-		counters->filtered++;
-	else
+	if (!resume->is_stranger)
 		counters->lost[BP_LOST_NO_RESUME]++;
 }
 
@@ -339,7 +347,7 @@ static __always_inline void sched_prepare_resume(struct bp_sched_cpu *own, struc
 	long bytes;
 
 	own->kernel_cnt = 0;
-	own->resume.is_wanted = filter_wants(next);
+	own->resume.is_wanted = filter_selects(next);
 	if (!own->resume.is_wanted || cfg.no_kernel_stacks)
 		return;
 	start_ns = cfg.budget ? bpf_ktime_get_ns() : 0;
@@ -418,6 +426,9 @@ __noinline int resumed_is_wanted(__u32 cpu_nr)
 	if (!shard)
 		return 0;
 	counters = &shard->events[BP_EVENT_SWITCH];
+	/* It has been counted so. */
+	if (own->resume.is_stranger)
+		__sync_fetch_and_add(&counters->filtered, -1);
 	why = &counters->filtered;
 	if (!cpu->shard)
 		why = &counters->lost[BP_LOST_NO_SHARD];

@@ -86,24 +86,28 @@ static __always_inline __u64 task_number(struct task_struct *task)
 	return number;
 }
 
-/* Is @task one that was asked for? */
-static __always_inline bool filter_wants(struct task_struct *task)
+/* Do the filters want @task, which is no idle task? */
+static __always_inline bool filter_selects(struct task_struct *task)
 {
-	__u32 tid = BPF_CORE_READ(task, pid);
-
-	if (!tid && !cfg.include_idle)
-		return false;
-	if (cfg.waits && !cfg.kernel_threads && (BPF_CORE_READ(task, flags) & PF_KTHREAD))
-		return false;
 	if (cfg.filter_tgid && !target_listed(BP_TARGET_TGID, BPF_CORE_READ(task, tgid)))
 		return false;
-	if (cfg.filter_tid && !target_listed(BP_TARGET_TID, tid))
+	if (cfg.filter_tid && !target_listed(BP_TARGET_TID, BPF_CORE_READ(task, pid)))
 		return false;
 	if (cfg.filter_uid && !target_listed(BP_TARGET_UID, BPF_CORE_READ(task, cred, uid.val)))
 		return false;
 	if (cfg.glob_cnt && !filter_comm(task_number(task), cfg.glob_cnt))
 		return false;
 	return !cfg.cgroup_cnt || filter_cgroup(task_number(task));
+}
+
+/* Is @task one that was asked for? */
+static __always_inline bool filter_wants(struct task_struct *task)
+{
+	if (!cfg.include_idle && !BPF_CORE_READ(task, pid))
+		return false;
+	if (cfg.waits && !cfg.kernel_threads && (BPF_CORE_READ(task, flags) & PF_KTHREAD))
+		return false;
+	return filter_selects(task);
 }
 
 #endif

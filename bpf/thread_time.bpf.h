@@ -105,15 +105,18 @@ static __always_inline void thread_leave(struct bp_thread *t, __u64 now_ns, __u3
 	t->part = part;
 }
 
-/* It comes back. */
-static __always_inline void thread_return(struct bp_thread *t, __u64 now_ns)
+/* It comes back: from what wait, as far as it has not been recorded yet. */
+static __always_inline struct bp_wait thread_return(struct bp_thread *t, __u64 now_ns)
 {
-	struct bp_wait wait = thread_wait(t, t->since_ns, now_ns);
+	struct bp_wait whole = thread_wait(t, t->since_ns, now_ns), wait = whole;
 
-	t->blocked_ns += wait.blocked_ns;
-	t->runnable_ns += wait.runnable_ns;
+	if (t->charged_ns > t->since_ns)
+		wait = thread_wait(t, t->charged_ns, now_ns);
+	t->blocked_ns += whole.blocked_ns;
+	t->runnable_ns += whole.runnable_ns;
 	t->since_ns = now_ns;
 	t->part = BP_PART_RUNNING;
+	return wait;
 }
 
 /* How much @total has grown over what was @told of it, which is told now. */

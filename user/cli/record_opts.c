@@ -264,7 +264,7 @@ static int check_bounds(struct record_opts *opts, struct buf *why)
 static int check_max_cpu(struct record_opts *opts, struct buf *why)
 {
 	char *end = NULL;
-	double percent = 1;
+	double percent = 0.5;
 
 	if (opts->max_cpu) {
 		percent = strtod(opts->max_cpu, &end);
