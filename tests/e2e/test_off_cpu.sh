@@ -70,12 +70,16 @@ check "blocked time is in no sample that is runnable" is "$(value known blocked 
 if [ "$(truth known calls direct_reader)" = "no_truth()" ]; then
 	skip "reads from a disk" "no disk is below $TMPDIR"
 else
-	check "reads from a disk: blocked for as long as the reads took" within 1 \
-		"$(value known blocked comm=direct_reader stack=';direct_read;')" \
-		"$(truth known blocked_in_calls direct_reader)"
-	check "reads from a disk: uninterruptible, and the cause is the disk" within 1 \
-		"$(value known blocked comm=direct_reader cause='disk I/O' state=uninterruptible)" \
-		"$(truth known blocked_in_calls direct_reader)"
+	# What a busy machine adds to a read is not the thread's: a quiet moment will come.
+	disk_reads()
+	{
+		waits disk --off-cpu --max-cpu 100 --by comm,tid -- direct_reads 2 "$file" && lost_nothing disk &&
+			within 1 "$(value disk blocked comm=direct_reader stack=';direct_read;')" \
+				"$(truth disk blocked_in_calls direct_reader)" &&
+			within 1 "$(value disk blocked comm=direct_reader cause='disk I/O' state=uninterruptible)" \
+				"$(truth disk blocked_in_calls direct_reader)"
+	}
+	retried 4 "reads from a disk: blocked for as long as they took, uninterruptible, and the cause is the disk" disk_reads
 fi
 
 # --- Filters ---
@@ -91,9 +95,12 @@ check "-M: what is shorter is there" within 2 "$(value shorter blocked comm='sle
 check "-M: what is longer is not" is "$(truth shorter blocked 'sleep_(10|50|300)ms') > 5e9 &&
 	$(value shorter off_cpu comm='sleep_(10|50|300)ms') <= 0.01 * $(truth shorter blocked 'sleep_(10|50|300)ms')"
 
-waited stirred "--state runnable" --off-cpu --max-cpu 100 --state runnable --by comm,tid -- sh -c \
-	"starved 2 $last & mutex 2; wait"
-check "--state runnable: the time without a CPU" says stirred 'starved_.' runnable=runnable
+without_a_cpu()
+{
+	waits stirred --off-cpu --max-cpu 100 --state runnable --by comm,tid -- sh -c \
+		"starved 2 $last & mutex 2; wait" && lost_nothing stirred && says stirred 'starved_.' runnable=runnable
+}
+retried 4 "--state runnable: the time without a CPU" without_a_cpu
 check "--state runnable: no blocked time" is "$(value stirred blocked) == 0 && $(value stirred --count state) == 1"
 waited asleep "--state interruptible" --off-cpu --max-cpu 100 --state interruptible --by comm,tid -- sh -c \
 	"starved 1 $last & sleeps 1; wait"
