@@ -61,7 +61,16 @@ fails 2 "unknown option '--foo' (see bpfprof record --help)" --foo
 fails 2 "unknown option '--foo' (see bpfprof record --help)" record --foo
 fails 2 "unknown option '--outptu' (did you mean '--output'?" --outptu x.svg
 fails 2 "unknown option '--dur' (did you mean '--duration'?" --dur 3
-fails 2 "unknown option '--off-cpu'" --off-cpu
+fails 2 "unknown option '--no-such-option'" --no-such-option
+fails 2 "exclude each other: --wall has both kinds of time" --off-cpu --wall
+fails 2 "option '--wakers': only with --off-cpu or --wall" --wakers
+fails 2 "option '-m': only with --off-cpu or --wall" -m 100
+fails 2 "option '-m': 'soon' is no time" --off-cpu -m soon
+fails 2 "no wait is between 10 and 5" --off-cpu -m 10 -M 5
+fails 2 "option '--max-cpu': '0' is no percentage from 0.1 to 100" --off-cpu --max-cpu 0
+fails 2 "option '--off-cpu': no event is sampled with it" --off-cpu -F 99
+fails 2 "option '-C': threads wait on no CPU in particular" --wall -C 0
+fails 2 "option '--state': 'asleep'" --off-cpu --state asleep
 fails 2 "unknown option '-Z'" -aZ
 fails 2 "unknown command 'reprot' (did you mean 'report'?" reprot x.pb.gz
 fails 2 "unknown command 'gcc'" gcc x.c
