@@ -53,6 +53,24 @@ check_plt()
 	result $? "$1"
 }
 
+# check_indirect NAME FILE: each stub of an indirect function, which objdump knows by its resolver alone, has one of
+# the names that nm has for that address.
+check_indirect()
+{
+	objdump -d -j .plt "$2" | sed -n 's/^0*\([0-9a-f]*\) <\*ABS\*+0x\([0-9a-f]*\)@plt>:$/\1 \2/p' >"$tmp/stubs"
+	if [ ! -s "$tmp/stubs" ]; then
+		skip "$1" "no such stubs in $2"
+		return
+	fi
+	cut -d' ' -f1 "$tmp/stubs" | "$tmp/lookup_symbols" "$2" >"$tmp/names"
+	nm -D "$2" | awk '$2 == "i" { sub(/@.*/, "", $3); sub(/^0+/, "", $1); print $1, $3 "@plt" }' >"$tmp/resolvers"
+	awk 'FILENAME ~ /resolvers$/ { known[$1 " " $2]; has[$1]; next }
+		FILENAME ~ /names$/ { name[$1] = $2; next }
+		$2 in has { named++; if (!(($2 " " name[$1]) in known)) { print $1, $2, name[$1]; wrong++ } }
+		END { print named + 0, "stubs"; exit !named || wrong }' "$tmp/resolvers" "$tmp/names" "$tmp/stubs" >"$log" 2>&1
+	result $? "$1"
+}
+
 build_driver lookup_symbols tests/e2e/lookup_symbols.c
 
 for compiler in gcc clang; do
@@ -84,6 +102,7 @@ fi
 check_nm "libc, exported" "$(library_of libc.so "$(command -v sh)")" -D
 check_debug "libc, with its debug file" "$(library_of libc.so "$(command -v sh)")"
 check_plt "libc, PLT" "$(library_of libc.so "$(command -v sh)")"
+check_indirect "libc, stubs of its own indirect functions" "$(library_of libc.so "$(command -v sh)")"
 python=$(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))')
 check_nm "python3, exported" "$python" -D
 check_plt "python3, PLT" "$python"

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/reader.h"
+#include "base/search.h"
 #include "elf/elf_priv.h"
 
 /* Debian 12's Chromium has 25 MiB of relocations. */
@@ -22,7 +23,8 @@ enum { SECTION_MAX_BYTES = 128 << 20 };
 /* A GOT slot that the dynamic linker fills with the address of a function. */
 struct got_slot {
 	uint64_t vaddr;
-	uint32_t name; /* offset into .dynstr */
+	uint32_t name; /* offset into .dynstr; 0: by resolver */
+	uint64_t resolver; /* of an indirect function without symbol (IRELATIVE): where it begins */
 };
 
 struct got {
@@ -43,25 +45,79 @@ static bool is_got_relocation(const struct elf_file *elf, uint32_t type)
 	return type == R_AARCH64_JUMP_SLOT || type == R_AARCH64_GLOB_DAT;
 }
 
+static bool is_irelative(const struct elf_file *elf, uint32_t type)
+{
+	return type == (elf->ehdr.e_machine == EM_X86_64 ? (uint32_t)R_X86_64_IRELATIVE
+							 : (uint32_t)R_AARCH64_IRELATIVE);
+}
+
+/* The slot that @rela fills. False: none that we can name. */
+static bool slot_of(const struct got *got, const struct elf_file *elf, const GElf_Rela *rela,
+		    struct got_slot *out)
+{
+	GElf_Sym sym;
+
+	*out = (struct got_slot){.vaddr = rela->r_offset};
+	if (is_irelative(elf, GELF_R_TYPE(rela->r_info))) {
+		out->resolver = (uint64_t)rela->r_addend;
+		return true;
+	}
+	if (!is_got_relocation(elf, GELF_R_TYPE(rela->r_info)) ||
+	    GELF_R_SYM(rela->r_info) > INT32_MAX ||
+	    !gelf_getsym(got->dynsym, (int)GELF_R_SYM(rela->r_info), &sym))
+		return false;
+	out->name = sym.st_name;
+	return sym.st_name != 0;
+}
+
 static int got_add_relocations(struct got *got, const struct elf_file *elf, Elf_Scn *scn)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	GElf_Rela rela;
 
 	for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
-		GElf_Sym sym;
+		struct got_slot slot;
 		int err;
 
-		if (!is_got_relocation(elf, GELF_R_TYPE(rela.r_info)) ||
-		    GELF_R_SYM(rela.r_info) > INT32_MAX ||
-		    !gelf_getsym(got->dynsym, (int)GELF_R_SYM(rela.r_info), &sym) || !sym.st_name)
+		if (!slot_of(got, elf, &rela, &slot))
 			continue;
 		err = array_reserve(&got->slots, &got->cap, got->cnt + 1, sizeof(*got->slots));
 		if (err)
 			return err;
-		got->slots[got->cnt++] = (struct got_slot){rela.r_offset, sym.st_name};
+		got->slots[got->cnt++] = slot;
 	}
 	return 0;
+}
+
+static int resolver_cmp(const void *left, const void *right)
+{
+	uint64_t lhs = ((const struct got_slot *)left)->resolver;
+	uint64_t rhs = ((const struct got_slot *)right)->resolver;
+
+	return (lhs > rhs) - (lhs < rhs);
+}
+
+/* A library calls its own indirect functions by where their resolvers are: these have the names. */
+static void got_name_resolvers(struct got *got)
+{
+	GElf_Sym sym;
+	size_t first;
+
+	qsort(got->slots, got->cnt, sizeof(*got->slots), resolver_cmp);
+	first = SEARCH_CNT(i, got->cnt, !got->slots[i].resolver);
+	if (first == got->cnt)
+		return;
+	for (int k = 0; gelf_getsym(got->dynsym, k, &sym); k++) {
+		size_t at;
+
+		if (GELF_ST_TYPE(sym.st_info) != STT_GNU_IFUNC || !sym.st_name)
+			continue;
+		at = SEARCH_CNT(i, got->cnt, got->slots[i].resolver < sym.st_value);
+		/* Of several names the first one. */
+		for (; at < got->cnt && got->slots[at].resolver == sym.st_value; at++)
+			if (!got->slots[at].name)
+				got->slots[at].name = (uint32_t)sym.st_name;
+	}
 }
 
 static int slot_cmp(const void *left, const void *right)
@@ -103,9 +159,11 @@ static int got_init(struct got *got, const struct elf_file *elf)
 		if (scn && shdr.sh_type == SHT_RELA)
 			err = got_add_relocations(got, elf, scn);
 	}
-	if (!err && got->cnt)
-		qsort(got->slots, got->cnt, sizeof(*got->slots), slot_cmp);
-	return err;
+	if (err || !got->cnt)
+		return err;
+	got_name_resolvers(got);
+	qsort(got->slots, got->cnt, sizeof(*got->slots), slot_cmp);
+	return 0;
 }
 
 static void got_deinit(struct got *got)
@@ -181,7 +239,7 @@ static int walk_section(const struct elf_file *elf, const struct got *got, Elf_S
 		if (is_x86 ? decode_x86(rd, shdr->sh_addr, &stub)
 			   : decode_aarch64(rd, shdr->sh_addr, &stub))
 			slot = got_find(got, stub.slot_vaddr);
-		if (!slot) {
+		if (!slot || !slot->name) {
 			reader_skip(&rd, is_x86 ? 8 : 4);
 			continue;
 		}

@@ -26,7 +26,7 @@ enum {
 	NAME_FORMAT_VERSION = 2,
 	/* Of the rules by which names and lines are found and names are demangled: one more with
 	 * every change of them. */
-	NAME_RULES_VERSION = 1,
+	NAME_RULES_VERSION = 2,
 	NAME_FILE_MAX_BYTES = 64 << 20,
 };
 
