@@ -250,7 +250,7 @@ static __always_inline bool stranger_is_met(const struct bp_resume *resume, __u6
 	return true;
 }
 
-/* @next comes back to the CPU. What is decided here of its wait is counted in @shard. */
+/* @next comes back to the CPU: is its wait recorded? If so, own->resume says it to bp_resumed. */
 static __always_inline void sched_return(const struct bp_sched *sched, struct task_struct *next,
 					 __u64 now_ns)
 {

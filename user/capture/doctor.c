@@ -96,16 +96,24 @@ static void probe_pmu(struct capture_probe *probe)
 			   "see code that runs with interrupts off");
 }
 
-static void probe_load(struct capture_probe *probe)
+/* Load what @opts need without a word about it. As loader_open(). */
+static int load_quietly(struct loader *loader, const struct capture_opts *opts)
 {
-	struct capture_opts opts = {.max_kernel_bytes = 1 << 20};
-	struct loader loader;
 	enum log_level level = log_get_level();
 	int err;
 
 	log_set_level(LOG_QUIET);
-	err = loader_open(&loader, &opts);
+	err = loader_open(loader, opts);
 	log_set_level(level);
+	return err;
+}
+
+static void probe_load(struct capture_probe *probe)
+{
+	const struct capture_opts opts = {.max_kernel_bytes = 1 << 20};
+	struct loader loader;
+	int err = load_quietly(&loader, &opts);
+
 	probe->ok = !err;
 	if (err)
 		detail(probe, "%s", strerror(-err));
@@ -129,12 +137,8 @@ static void probe_waits(struct capture_probe *probe)
 		.waits = {.is_wanted = true, .is_alone = true},
 	};
 	struct loader loader;
-	enum log_level level = log_get_level();
-	int err;
+	int err = load_quietly(&loader, &opts);
 
-	log_set_level(LOG_QUIET);
-	err = loader_open(&loader, &opts);
-	log_set_level(level);
 	probe->ok = !err;
 	if (err) {
 		detail(probe, "%s", strerror(-err));
