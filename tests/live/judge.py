@@ -16,43 +16,26 @@ runs so short that one is 0.1 %.
 import argparse
 import collections
 import gzip
+import os
 import re
 import sys
 
 import bottoms
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../e2e"))
+import pprof_values
 
 TOP = 3
 # What the kernel's own frames are marked with by --annotate
 KERNEL = "_[k]"
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
 def pprof_strings(path):
     """The string table (field 6) of a pprof file."""
     with gzip.open(path) as file:
-        data = file.read()
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 2:
-            size, at = varint(data, at)
-            if key >> 3 == 6:
-                yield data[at:at + size].decode("utf-8", "replace")
-            at += size
-        elif key & 7 == 0:
-            _, at = varint(data, at)
-        else:
-            at += 8 if key & 7 == 1 else 4
+        for number, value in pprof_values.fields(file.read()):
+            if number == 6:
+                yield value.decode("utf-8", "replace")
 
 
 class Tally:
