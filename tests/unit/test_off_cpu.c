@@ -129,8 +129,10 @@ static void test_no_totals(void **state)
 	off_cpu_add_total(&fix.off, who_is(&fix, "later"), &(struct off_cpu_total){0, 5, 6});
 	finish(&fix);
 	assert_values(&fix, WOKEN "|" WAITER, 1, 30, 0);
-	assert_values(&fix, "comm=later |[blocked: not sampled]", 0, 5, 0);
-	assert_values(&fix, "comm=later |[runnable: not sampled]", 0, 0, 6);
+	assert_values(&fix, "cause=not sampled comm=later state=unknown |[blocked: not sampled]", 0,
+		      5, 0);
+	assert_values(&fix, "cause=not sampled comm=later state=runnable |[runnable: not sampled]",
+		      0, 0, 6);
 	end(&fix);
 }
 
@@ -174,7 +176,8 @@ static void test_wall(void **state)
 	assert_int_equal(values[0], 0);
 	assert_int_equal(values[1], 7);
 	assert_int_equal(values[CPU_COLUMNS + SUM], 7);
-	assert_values(&fix, "comm=a |[runnable: not sampled]", 0, 0, 5);
+	assert_values(&fix, "cause=not sampled comm=a state=runnable |[runnable: not sampled]", 0,
+		      0, 5);
 	assert_int_equal(profile_total(&fix.prof, CPU_COLUMNS + SUM), 2700 + 80 + 5 + 7);
 	end(&fix);
 }

@@ -325,20 +325,31 @@ static int64_t share_of(struct share *share, int64_t value)
 	return (int64_t)(share->given - before);
 }
 
-/* Time that was seen in none of the samples has no stack. */
-static void add_unseen(struct finish *fin, uint32_t who_set, uint32_t column, const char *leaf,
+/* A kind of time, and what stands for that of it which was seen in none of the samples. */
+struct unseen {
+	uint32_t column;
+	size_t offset; /* of its exact sum in a struct off_cpu_total */
+	const char *leaf;
+	const char *state; /* NULL: on the CPU */
+};
+
+/* It has no stack. */
+static void add_unseen(struct finish *fin, uint32_t who_set, const struct unseen *unseen,
 		       uint64_t ns)
 {
 	int64_t values[PROFILE_VALUES_MAX] = {0};
-	uint32_t location = profile_named_location(fin->prof, leaf, LOCATION_SYNTHETIC);
+	uint32_t location = profile_named_location(fin->prof, unseen->leaf, LOCATION_SYNTHETIC);
 
-	values[column] = values[fin->columns.sum] = (int64_t)ns;
+	values[unseen->column] = values[fin->columns.sum] = (int64_t)ns;
+	if (unseen->state)
+		who_set = labels_with(fin, who_set, unseen->state, "not sampled");
 	profile_sample(fin->prof, profile_stack(fin->prof, &location, 1), who_set, values);
 }
 
-/* Bring @column to its exact sums. @offset: of that sum in a struct off_cpu_total. */
-static void make_exact(struct finish *fin, uint32_t column, size_t offset, const char *unseen)
+/* Bring a kind of time to its exact sums. */
+static void make_exact(struct finish *fin, const struct unseen *unseen)
 {
+	uint32_t column = unseen->column;
 	size_t width = fin->prof->value_type_cnt, cnt = fin->seen_cnt;
 	_cleanup_free_ struct share *shares = calloc(fin->off->total_cnt + 1, sizeof(*shares));
 
@@ -347,7 +358,7 @@ static void make_exact(struct finish *fin, uint32_t column, size_t offset, const
 		return;
 	}
 	for (size_t i = 0; i < fin->off->total_cnt; i++)
-		shares[i].exact = *(uint64_t *)((char *)&fin->off->totals[i] + offset);
+		shares[i].exact = *(uint64_t *)((char *)&fin->off->totals[i] + unseen->offset);
 	for (size_t i = 0; i < cnt; i++)
 		if (fin->who_of[i] < fin->off->total_cnt)
 			shares[fin->who_of[i]].sampled +=
@@ -365,7 +376,7 @@ static void make_exact(struct finish *fin, uint32_t column, size_t offset, const
 	}
 	for (uint32_t i = 0; i < fin->off->total_cnt; i++)
 		if (!shares[i].sampled && shares[i].exact)
-			add_unseen(fin, i, column, unseen, shares[i].exact);
+			add_unseen(fin, i, unseen, shares[i].exact);
 }
 
 static int by_time(const void *left, const void *right)
@@ -378,17 +389,23 @@ static int by_time(const void *left, const void *right)
 
 static void make_sums_exact(struct finish *fin)
 {
+	const struct unseen running = {fin->columns.cpu, offsetof(struct off_cpu_total, cpu),
+				       "[running: not sampled]", NULL};
+	const struct unseen blocked = {fin->columns.blocked,
+				       offsetof(struct off_cpu_total, blocked),
+				       "[blocked: not sampled]", "unknown"};
+	const struct unseen runnable = {fin->columns.runnable,
+					offsetof(struct off_cpu_total, runnable),
+					"[runnable: not sampled]", "runnable"};
+
 	if (!fin->off->has_totals)
 		return;
 	if (fin->columns.cpu != PROFILE_NONE)
-		make_exact(fin, fin->columns.cpu, offsetof(struct off_cpu_total, cpu),
-			   "[running: not sampled]");
+		make_exact(fin, &running);
 	if (!fin->off->has_all)
 		return;
-	make_exact(fin, fin->columns.blocked, offsetof(struct off_cpu_total, blocked),
-		   "[blocked: not sampled]");
-	make_exact(fin, fin->columns.runnable, offsetof(struct off_cpu_total, runnable),
-		   "[runnable: not sampled]");
+	make_exact(fin, &blocked);
+	make_exact(fin, &runnable);
 }
 
 int off_cpu_finish(struct profile *prof, struct off_cpu *off)
