@@ -3,6 +3,7 @@
 # Unwind rows against libdw's evaluation of the same CFI: the libraries and programs of this machine, and
 # of arm64 packages. Rows are counted in every file; every 40th is compared, with CFI_SAMPLE=1 every one.
 # timeout: 7200
+# beside others
 set -u
 . tests/e2e/cases.sh
 sample=${CFI_SAMPLE:-40}
@@ -59,8 +60,4 @@ else
 	skip "arm64 libraries" "no arm64 packages to be had"
 fi
 
-"$tmp/driver" --build 10 "$libc" >"$log" 2>&1 && awk '{ exit !($5 < 5000) }' "$log"
-result $? "libc's rows in 5 ms"
-awk '{ exit !($7 >= 6) }' "$log"
-result $? "6 million rows per second"
 exit $status
