@@ -3,6 +3,7 @@
 # timeout: 300
 # Names, lines and inlined calls at random addresses of a C++ program with more than 64 MB of debugging information, as
 # nm, llvm-symbolizer and eu-addr2line have them; and the same from its debug file, within bounded memory.
+# beside others
 set -u
 . tests/e2e/cases.sh
 COUNT=10000

@@ -4,6 +4,7 @@
 # Inline chains of random addresses, compared with what llvm-symbolizer and eu-addr2line say of the
 # same file, for each way to write debugging information. Which differences are known to be none of
 # ours is said in dwarf_truth.py.
+# beside others
 set -u
 . tests/e2e/cases.sh
 COUNT=4000 # test_lines.sh has 10,000, of what users see

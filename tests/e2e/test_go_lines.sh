@@ -4,6 +4,7 @@
 # What a flame graph shows at random addresses of Go programs, compared with llvm-symbolizer, which reads their DWARF,
 # and with go tool addr2line; what we read in their DWARF; and the same once they are stripped. What may differ, and
 # why, is said in lines_truth.py.
+# beside others
 set -u
 . tests/e2e/cases.sh
 COUNT=10000
