@@ -68,15 +68,29 @@ static const char *quoted(uint32_t chr, enum quoting quoting)
 	}
 }
 
+/* Nearly all of all names: printable ASCII without a meaning in either syntax. */
+static bool is_plain(unsigned char byte)
+{
+	return byte >= 0x20 && byte < 0x7f && byte != '<' && byte != '>' && byte != '&' &&
+	       byte != '"' && byte != '\\';
+}
+
 static void add_clean(struct buf *out, const char *str, size_t len, enum quoting quoting)
 {
 	const char *end = str + len;
 
 	while (str < end) {
-		const char *start = str;
-		uint32_t chr = next_char(&str, end);
-		const char *instead = quoted(chr, quoting);
+		const char *start = str, *instead;
+		uint32_t chr;
 
+		while (str < end && is_plain((unsigned char)*str))
+			str++;
+		buf_add(out, start, (size_t)(str - start));
+		if (str == end)
+			break;
+		start = str;
+		chr = next_char(&str, end);
+		instead = quoted(chr, quoting);
 		if (instead)
 			buf_add_str(out, instead);
 		else if (chr == REPLACEMENT)
@@ -104,6 +118,9 @@ static size_t fitting_len(const char *str, size_t len, uint32_t columns)
 {
 	const char *pos = str, *end = str + len;
 
+	/* No character has more columns than bytes. */
+	if (len <= columns)
+		return len;
 	while (pos < end) {
 		const char *next = pos;
 		uint32_t width = char_columns(next_char(&next, end));
