@@ -26,6 +26,7 @@
 #include "base/cleanup.h"
 #include "proc/module.h"
 #include "profile/profile.h"
+#include "symbol/name_keeper.h"
 #include "symbol/symbolizer.h"
 
 struct options {
@@ -103,11 +104,9 @@ static struct module *open_module(const struct options *options)
 
 static int name_all(struct profile *prof, struct module *module, const struct options *options)
 {
-	const struct symbolizer_opts opts = {
-		.no_inline = options->no_inline,
-		.keeps_names = options->keep,
-		.cache_base = options->keep,
-	};
+	_cleanup_(name_keeper_freep) struct name_keeper *keeper =
+		options->keep ? name_keeper_new(options->keep) : NULL;
+	const struct symbolizer_opts opts = {.no_inline = options->no_inline, .keeper = keeper};
 	uint32_t mapping = profile_mapping(prof, module->path, "");
 	struct ledger_frames frames = {0};
 	struct locations locations = {0};
@@ -115,6 +114,7 @@ static int name_all(struct profile *prof, struct module *module, const struct op
 
 	if (!err)
 		err = symbolizer_run(prof, &module, 1, &opts, &frames);
+	name_keeper_save(keeper);
 	for (size_t i = 0; i < locations.cnt && !err; i++)
 		print_location(prof, &prof->locations[locations.ids[i]]);
 	free(locations.ids);

@@ -20,6 +20,7 @@
 #include "elf/elf_file.h"
 #include "scratch.h"
 #include "symbol/name_file.h"
+#include "symbol/name_keeper.h"
 #include "symbol/symbolizer.h"
 
 enum {
@@ -31,6 +32,7 @@ enum {
 static const char seed_path[] = "tests/fuzz/corpus/dwarf/gcc5last";
 
 static struct fixture {
+	struct name_keeper *keeper; /* owned */
 	char base[32];
 	char exe[64];
 	char kept[64]; /* the folder of names */
@@ -62,7 +64,9 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(fix.base));
 	snprintf(fix.exe, sizeof(fix.exe), "%s/exe", fix.base);
 	snprintf(fix.kept, sizeof(fix.kept), "%s/bpfprof/names", fix.base);
-	fix.opts = (struct symbolizer_opts){.keeps_names = true, .cache_base = fix.base};
+	fix.keeper = name_keeper_new(fix.base);
+	assert_non_null(fix.keeper);
+	fix.opts = (struct symbolizer_opts){.keeper = fix.keeper};
 	read_seed(&seed);
 	write_file(fix.exe, seed.data, seed.len);
 	buf_deinit(&seed);
@@ -71,6 +75,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	name_keeper_free(fix.keeper);
 	return remove_tree(fix.base);
 }
 
@@ -116,6 +121,7 @@ static uint64_t name_all(struct buf *out)
 	for (uint64_t i = 0; i < CODE_BYTES; i++)
 		profile_location(&prof, 0, CODE_AT + i, 0);
 	assert_int_equal(symbolizer_run(&prof, &module, 1, &fix.opts, &frames), 0);
+	name_keeper_save(fix.keeper);
 	for (uint32_t i = 0; i < CODE_BYTES; i++)
 		add_names(&prof, i, out);
 	profile_deinit(&prof);

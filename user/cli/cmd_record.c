@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/priority.h"
 #include "cli/record.h"
+#include "symbol/name_keeper.h"
 
 static uint64_t earlier(uint64_t one, uint64_t two)
 {
@@ -308,6 +309,7 @@ static int record(struct record_opts *opts)
 	buf_init(&rec.title, BUF_NO_MAX);
 	buf_init(&rec.rate, BUF_NO_MAX);
 	ledger_init(&rec.totals);
+	rec.keeper = name_keeper_new(NULL);
 	/* A closed pipe at the end of -f must not cost the other files. */
 	signal(SIGPIPE, SIG_IGN);
 
@@ -323,6 +325,7 @@ static int record(struct record_opts *opts)
 	command_abandon(&rec.command);
 	capture_close(rec.capture);
 	debuginfod_stop(rec.debuginfod);
+	name_keeper_free(rec.keeper);
 	fs_output_abandon(&rec.stats);
 	output_set_deinit(&rec.outputs);
 	stopper_end(&rec.stopper);

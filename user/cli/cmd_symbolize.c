@@ -13,6 +13,7 @@
 #include "cli/rendering.h"
 #include "elf/debuginfod.h"
 #include "symbol/completion.h"
+#include "symbol/name_keeper.h"
 
 struct symbolize_opts {
 	struct rendering render;
@@ -113,12 +114,12 @@ static int compact(struct profile *prof)
 }
 
 static int complete(const struct symbolize_opts *opts, const struct symbol_sources *sources,
-		    struct profile *prof)
+		    struct name_keeper *keeper, struct profile *prof)
 {
 	const struct symbolizer_opts how = {
 		.no_inline = opts->no_inline,
 		.merge_clones = opts->merge_clones,
-		.keeps_names = true,
+		.keeper = keeper,
 	};
 	_cleanup_(completion_deinit) struct completion completion;
 	int err = completion_init(&completion, prof, sources);
@@ -149,6 +150,7 @@ static int open_sources(const struct debug_dirs *dirs, struct symbol_sources *ou
 static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs *dirs,
 		     struct output_set *outputs)
 {
+	_cleanup_(name_keeper_freep) struct name_keeper *keeper = name_keeper_new(NULL);
 	_cleanup_(profile_deinit) struct profile prof = {0};
 	struct symbol_sources sources;
 	uint32_t value;
@@ -160,11 +162,12 @@ static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs 
 		err = open_sources(dirs, &sources);
 	if (err)
 		return err;
-	err = complete(opts, &sources, &prof);
+	err = complete(opts, &sources, keeper, &prof);
 	if (err)
 		log_error("names: %s", strerror(-err));
 	else
 		err = rendering_write(&opts->render, outputs, &prof, value);
+	name_keeper_save(keeper);
 	debuginfod_stop(sources.debuginfod);
 	return err;
 }

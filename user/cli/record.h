@@ -113,6 +113,7 @@ struct recording {
 	struct ledger totals; /* of all windows: --stats, --strict */
 	uint64_t finish_cpu_ns; /* CPU time of ours that went into names and files */
 	struct jit_advice jit_advice; /* that was given */
+	struct name_keeper *keeper; /* owned; NULL: no names are kept */
 	uint64_t rss_peak_bytes; /* anonymous memory after the files were written */
 	bool is_over; /* sampling has ended: what is written now is the last window */
 	bool has_samples;

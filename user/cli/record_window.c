@@ -10,6 +10,7 @@
 #include "capture/own_memory.h"
 #include "cli/func_table.h"
 #include "cli/record.h"
+#include "symbol/name_keeper.h"
 #include "symbol/symbolizer.h"
 
 /* What capture_window() hands out. */
@@ -54,7 +55,7 @@ static int symbolize(struct recording *rec, const struct window *window, uint64_
 		.no_symbols = rec->opts->no_symbols,
 		.no_inline = rec->opts->no_inline,
 		.merge_clones = rec->opts->merge_clones,
-		.keeps_names = true,
+		.keeper = rec->keeper,
 		.lines_budget_ns = lines_budget_ns(rec->opts),
 		.sources = {.debuginfod = rec->debuginfod,
 			    .debug_dirs = rec->opts->debug_dirs.items},
@@ -192,6 +193,7 @@ int record_window(struct recording *rec, uint64_t end_ns)
 	if (!err) {
 		rec->has_samples |= window.prof->sample_cnt > 0;
 		record_summary(rec, window.prof, window.ledger);
+		name_keeper_save(rec->keeper);
 		err = ledger_merge(&rec->totals, window.ledger);
 	}
 	rec->finish_cpu_ns += clock_process_cpu_ns() - cpu_ns;

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "symbol/name_cache.h"
+#include "symbol/name_keeper.h"
 #include "symbol/name_learn.h"
 #include "symbol/naming.h"
 
@@ -308,12 +308,13 @@ static void keep_learned(struct symbolizer *sym, struct module_naming *naming)
 {
 	const struct module_symbols *syms = &naming->syms;
 
-	if (!syms->is_loaded || module_symbols_are_passing(syms) ||
+	if (!sym->opts->keeper || !naming->kept_names.name[0] || !naming->lines.is_begun ||
+	    !syms->is_loaded || module_symbols_are_passing(syms) ||
 	    (!syms->dwarf && symtab_range_cnt(syms->symtab) < WORTH_KEEPING_SYMBOLS))
 		return;
 	if (!sym->opts->merge_clones)
 		keep_shown(sym, &naming->lines);
-	kept_names_save(&naming->kept_names, sym->cache, &naming->lines.names.table);
+	name_keeper_add(sym->opts->keeper, &naming->kept_names, &naming->lines.builder);
 }
 
 int name_module(struct symbolizer *sym, const struct module *module, const struct pending *items,
@@ -328,7 +329,8 @@ int name_module(struct symbolizer *sym, const struct module *module, const struc
 		return err;
 	/* What is kept has lines, which are not wanted then. */
 	if (!sym->opts->no_inline)
-		kept_names_load(&naming.kept_names, sym->cache, &naming.syms);
+		kept_names_load(&naming.kept_names, name_keeper_cache(sym->opts->keeper),
+				&naming.syms);
 	naming.kept.table = naming.kept_names.table;
 	for (size_t i = 0; i < cnt && !err; i++)
 		err = name_location(sym, &naming, &items[i]);

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/cache_dir.h"
 #include "proc/kernel_map.h"
 #include "proc/module.h"
 #include "profile/ledger.h"
@@ -39,7 +38,6 @@ struct symbolizer {
 	struct pending *items; /* owned */
 	size_t item_cnt;
 	struct demangler *demangler; /* owned */
-	struct cache_dir *cache; /* owned: of names; NULL: nothing is kept */
 	struct kernel_map *own_kernel; /* owned; NULL: opts->kernel is there, or not yet needed */
 	struct buf name, system_name; /* scratch */
 	uint64_t deadline_ns; /* for lines; 0: none */

@@ -15,14 +15,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "symbol/jit_advice.h"
-#include "symbol/name_cache.h"
 #include "symbol/naming.h"
 
 static void symbolizer_deinit(struct symbolizer *sym)
 {
 	free(sym->items);
 	demangler_free(sym->demangler);
-	cache_dir_close(sym->cache);
 	kernel_map_free(sym->own_kernel);
 	buf_deinit(&sym->name);
 	buf_deinit(&sym->system_name);
@@ -222,8 +220,6 @@ int symbolizer_run(struct profile *prof, struct module *const *modules, size_t m
 	sym.demangler = demangler_new();
 	if (!sym.demangler)
 		return -ENOMEM;
-	if (opts->keeps_names)
-		sym.cache = name_cache_open(opts->cache_base);
 	if (opts->lines_budget_ns)
 		sym.deadline_ns = start_ns + opts->lines_budget_ns;
 	err = name_all(&sym, opts->names_budget_ns ? start_ns + opts->names_budget_ns : 0);

@@ -17,6 +17,7 @@
 
 struct debuginfod;
 struct jit_advice;
+struct name_keeper;
 
 /* Where else than in a module's file and in the usual folders its symbols may be; all borrowed. */
 struct symbol_sources {
@@ -38,8 +39,9 @@ struct symbolizer_opts {
 	bool no_symbols; /* --no-symbols: [module+0x..] everywhere */
 	bool no_inline; /* --no-inline: one line a location, and DWARF is not read */
 	bool merge_clones; /* "f.cold" and "f.isra.0" are called "f"; see demangle_trunk_len() */
-	bool keeps_names; /* in the user's cache folder, for other runs; see symbol/name_cache.h */
-	const char *cache_base; /* instead of that folder; NULL: that */
+	/* Borrowed: what earlier runs have learned of names, and where what is learned now goes,
+	 * for name_keeper_save(). NULL: nothing is kept. */
+	struct name_keeper *keeper;
 	uint64_t lines_budget_ns; /* from the start, for DWARF; 0: as long as it takes */
 	struct symbol_sources sources;
 	const struct symbolizer_elsewhere *elsewhere; /* NULL: recorded here and now */
