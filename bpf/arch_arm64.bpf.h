@@ -76,6 +76,9 @@ static __always_inline bool arch_is_after_call(__u64 ip)
 	return (insn & 0xfc000000) == 0x94000000 || (insn & 0xfffffc1f) == 0xd63f0000;
 }
 
+/* Of a task that does not run: 0, because the kernel's unwinder, by frame pointers, is quick. */
+#define ARCH_SWITCHED_SP(task) 0ULL
+
 /* What calls there keeps a frame record, which the frame pointer finds. */
 static __always_inline __u64 arch_epilogue_bytes(__u64 ip)
 {

@@ -99,6 +99,10 @@ static __always_inline bool arch_is_after_call(__u64 ip)
 	       (b[1] == 0xff && (b[2] & 0x38) == 0x10) || (b[0] == 0xff && (b[1] & 0x38) == 0x10);
 }
 
+/* The kernel's sp of @task, a pointer that the verifier knows as a task's, which does not run. 0:
+ * the kernel's unwinder is quick anyhow. */
+#define ARCH_SWITCHED_SP(task) (((struct task_struct___x86 *)(task))->thread.sp)
+
 /* How far above sp the return address is when @ip is at `add $imm8, %rsp; ret`; 0: it is not. */
 static __always_inline __u64 arch_epilogue_bytes(__u64 ip)
 {

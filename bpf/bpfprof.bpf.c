@@ -16,6 +16,7 @@
 #include "aggregate.bpf.h"
 #include "filter.bpf.h"
 #include "weight.bpf.h"
+#include "kernel_memo.bpf.h"
 #include "thread_time.bpf.h"
 #include "thread.bpf.h"
 #include "sample.bpf.h"

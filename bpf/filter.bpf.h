@@ -76,13 +76,13 @@ __noinline int filter_cgroup(__u64 task)
 	return 0;
 }
 
-/* A pointer that the verifier knows as a task's is no argument for a global function; as a number
- * it is. */
-static __always_inline __u64 task_number(struct task_struct *task)
+/* A pointer that the verifier knows as a task's, or as registers, is no argument for a global
+ * function; as a number it is. */
+static __always_inline __u64 pointer_number(const void *pointer)
 {
 	__u64 number = 0;
 
-	bpf_probe_read_kernel(&number, sizeof(number), &task);
+	bpf_probe_read_kernel(&number, sizeof(number), &pointer);
 	return number;
 }
 
@@ -95,9 +95,9 @@ static __always_inline bool filter_selects(struct task_struct *task)
 		return false;
 	if (cfg.filter_uid && !target_listed(BP_TARGET_UID, BPF_CORE_READ(task, cred, uid.val)))
 		return false;
-	if (cfg.glob_cnt && !filter_comm(task_number(task), cfg.glob_cnt))
+	if (cfg.glob_cnt && !filter_comm(pointer_number(task), cfg.glob_cnt))
 		return false;
-	return !cfg.cgroup_cnt || filter_cgroup(task_number(task));
+	return !cfg.cgroup_cnt || filter_cgroup(pointer_number(task));
 }
 
 /* Is @task one that was asked for? */

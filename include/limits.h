@@ -39,6 +39,10 @@ enum bp_limits {
 	BP_CGROUP_DEPTH = 32,
 	BP_LOG2_CNT = 40, /* powers of two of nanoseconds: up to 18 minutes */
 
+	/* Kernel stacks of waits that are remembered; a power of two. */
+	BP_KERNEL_MEMO_BITS = 4,
+	BP_KERNEL_MEMOS_PER_CPU = 1 << BP_KERNEL_MEMO_BITS,
+
 	/* Threads whose times are kept where the kernel cannot keep them with the task (5.10). */
 	BP_THREADS_TABLE = 32768,
 

@@ -14,4 +14,14 @@ struct pt_regs {
 
 typedef struct pt_regs bpf_user_pt_regs_t;
 
+#ifdef __bpf__
+struct thread_struct {
+	unsigned long sp; /* of a task that does not run */
+} __attribute__((preserve_access_index));
+
+struct task_struct___x86 {
+	struct thread_struct thread;
+} __attribute__((preserve_access_index));
+#endif
+
 #endif
