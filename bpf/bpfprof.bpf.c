@@ -19,6 +19,7 @@
 #include "kernel_memo.bpf.h"
 #include "thread_time.bpf.h"
 #include "thread.bpf.h"
+#include "user_memo.bpf.h"
 #include "sample.bpf.h"
 #include "entry_oncpu.bpf.h"
 #include "entry_probe.bpf.h"

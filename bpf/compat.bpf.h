@@ -40,6 +40,50 @@ static __always_inline __u32 compat_task_state(struct task_struct *task)
 	return task_5->state;
 }
 
+/* ns */
+struct bp_queue {
+	__u64 clock_ns; /* of the run queue's CPU, when it was looked at last */
+	__u64 since_ns; /* by that clock, when the task was put on the queue that it is on; 0: none
+			 */
+	__u64 delay_ns; /* the time that it has been on others, in all */
+};
+
+/* Does the kernel's own account of a task's time on run queues say when it was woken? */
+static __always_inline bool compat_has_queue_times(void)
+{
+	struct sched_info *info = NULL;
+	struct task_struct *task = NULL;
+	struct cfs_rq *queue = NULL;
+	struct rq *rq = NULL;
+
+	return bpf_core_field_exists(task->sched_info) && bpf_core_field_exists(info->run_delay) &&
+	       bpf_core_field_exists(info->last_queued) && bpf_core_field_exists(task->se.cfs_rq) &&
+	       bpf_core_field_exists(queue->rq) && bpf_core_field_exists(rq->clock);
+}
+
+/*
+ * What the kernel knows of @task, a pointer that the verifier knows as a task's, by the clocks of
+ * its run queues, which agree among CPUs and are looked at when somebody is switched or queued.
+ */
+static __always_inline struct bp_queue compat_queue(struct task_struct *task)
+{
+	if (!compat_has_queue_times())
+		return (struct bp_queue){0};
+	return (struct bp_queue){
+		.clock_ns = task->se.cfs_rq->rq->clock,
+		.since_ns = task->sched_info.last_queued,
+		.delay_ns = task->sched_info.run_delay,
+	};
+}
+
+/* The clock of the run queue that we run on, which is late by a tick at most. */
+static __always_inline __u64 compat_queue_clock_here(void)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+
+	return compat_has_queue_times() ? BPF_CORE_READ(task, se.cfs_rq, rq, clock) : 0;
+}
+
 /* The modification time in the copy of an inode. A struct timespec64 is two words. */
 static __always_inline void compat_inode_mtime(const __u64 *copy, struct bp_exe_key *key)
 {

@@ -98,6 +98,13 @@ int bp_idle_exits(struct bpf_raw_tracepoint_args *ctx)
 	return BPF_CORE_READ(idle, nivcsw);
 }
 
+/* 1: on this kernel, bp_wakeup is not needed. */
+SEC("raw_tp")
+int bp_queue_times(struct bpf_raw_tracepoint_args *ctx)
+{
+	return compat_has_queue_times();
+}
+
 _Static_assert(sizeof(struct bp_exe_key) == 5 * sizeof(__u64),
 	       "the key is the first five arguments");
 

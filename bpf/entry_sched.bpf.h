@@ -7,7 +7,9 @@
  *			kernel stack that it waited with
  *	bp_resumed	right after the switch, in the context of the thread that came back: its
  *			user stack is still the one it waited with, and its memory can be read
- *	bp_wakeup	stamps the end of being blocked
+ *	bp_wakeup	stamps the end of being blocked; it costs a switch as much again as all that
+ *			is stamped here, and is not attached where the kernel's own account of time
+ *			on run queues tells the same (ctl.queue_times)
  *	bp_waking	--wakers: the stack of who ended it
  *	bp_born, bp_renamed	threads that come, and whose time is another name's from now on
  *
@@ -277,6 +279,8 @@ static __always_inline void sched_return(const struct bp_sched *sched, struct ta
 	part = t->part;
 	if (part != BP_PART_RUNNING)
 		process_runs(next, 1);
+	if (sched->control->queue_times && part_is_blocked(part))
+		thread_find_wake(t, next, now_ns);
 	wait = thread_return(t, now_ns);
 	if (!cfg.waits)
 		return;
@@ -320,6 +324,7 @@ static __always_inline void sched_leave(const struct bp_sched *sched, struct tas
 	if (t->part == BP_PART_RUNNING)
 		process_runs(prev, -1);
 	thread_leave(t, now_ns, part);
+	thread_note_leaving(t, prev);
 	if (cfg.wakers)
 		t->waker = 0;
 	if (part != BP_PART_DEAD)
@@ -387,7 +392,7 @@ __noinline int kernel_learn(__u32 cpu_nr, __u64 owner, __u64 sp, __u64 end)
 	__u32 zero = 0, cnt, bytes = end - sp;
 	struct bp_ctl *control = bpf_map_lookup_elem(&ctl, &zero);
 
-	if (!own || !memo || !control || !memo_is_worth_learning(memo))
+	if (!own || !memo || !control || !memo_is_worth_learning(&memo->misses))
 		return 0;
 	if (memo->owner != owner || memo->module_loads != control->module_loads)
 		memo->cnt = 0;

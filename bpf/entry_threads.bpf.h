@@ -18,6 +18,9 @@ static __always_inline void thread_begin(struct bp_thread *t, struct task_struct
 		  : task->on_rq ? BP_PART_PREEMPTED
 				: part_of_state(compat_task_state(task));
 	t->since_ns = bpf_ktime_get_ns();
+	/* The clock of the queue that it was on stands still while that CPU is idle. */
+	thread_note_leaving(t, task);
+	t->left_clock_ns = compat_queue_clock_here();
 	if (t->part == BP_PART_RUNNING)
 		process_runs(task, 1);
 }
@@ -92,13 +95,16 @@ static __always_inline void asleep_wait(struct bp_asleep *out, struct task_struc
 }
 
 static __always_inline void asleep_fill(struct bp_asleep_slot *slot, struct task_struct *task,
-					struct bp_thread *t, __u64 now_ns)
+					struct bp_thread *t, const struct bp_ctl *control)
 {
+	__u64 now_ns = control->waits_end_ns ?: bpf_ktime_get_ns();
 	struct bp_asleep *out = &slot->out;
 	struct bp_totals totals;
 
 	__builtin_memset(out->head, 0, sizeof(out->head));
 	who_is(&((struct bp_record *)out->head)->who, task, 0);
+	if (control->queue_times && t->part != BP_PART_RUNNING && part_is_blocked(t->part))
+		thread_find_wake(t, task, now_ns);
 	asleep_wait(out, task, t, now_ns);
 	totals = thread_tell(t, now_ns);
 	t->charged_ns = now_ns;
@@ -125,7 +131,7 @@ int bp_collect(struct bpf_iter__task *ctx)
 	t = thread_get(task);
 	if (!t || !filter_wants(task))
 		return 0;
-	asleep_fill(slot, task, t, control->waits_end_ns ?: bpf_ktime_get_ns());
+	asleep_fill(slot, task, t, control);
 	bpf_seq_write(ctx->meta->seq, &slot->out, sizeof(slot->out));
 	return 0;
 }

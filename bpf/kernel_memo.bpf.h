@@ -161,9 +161,9 @@ static __always_inline bool memo_holds(const struct bp_kernel_memo *memo, const 
 
 /* A stack that is another one each time is not learned each time, but KM_AGAIN times and some more
  * in a row, and then ever more rarely. */
-static __always_inline bool memo_is_worth_learning(struct bp_kernel_memo *memo)
+static __always_inline bool memo_is_worth_learning(__u32 *misses)
 {
-	__u32 bursts = memo->misses++ / (2 * KM_AGAIN);
+	__u32 bursts = (*misses)++ / (2 * KM_AGAIN);
 
 	return !(bursts & (bursts - 1));
 }

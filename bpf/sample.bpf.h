@@ -61,7 +61,8 @@ static __always_inline int sample_user_stack(__u32 slot, struct bp_scratch *s,
 			return outcome;
 	}
 	vma_begin(s, task);
-	outcome = unwind_user(slot, s);
+	outcome = cfg.waits && trigger->has_kernel_stack ? unwind_waiter(slot, s)
+							 : unwind_user(slot, s);
 	/* In the kernel with registers that point nowhere: exec has replaced the memory but not yet
 	 * the registers. */
 	if (outcome == BP_STACK_NO_VMA && !s->walk.user_total && !trigger->is_user)
@@ -104,6 +105,7 @@ static __always_inline void walk_begin(struct bp_scratch *s)
 	s->walk.guess = 0;
 	s->walk.has_raw = 0;
 	s->walk.bx_state = BX_IN_REGS;
+	s->notes.cnt = UM_WORDS;
 }
 
 /* Record the stack that was walked with @outcome. 0, or the bp_loss + 1. */

@@ -21,6 +21,7 @@ enum {
 	BP_MMS_CACHED = 1 << BP_MM_BITS,
 	BP_VMAS_CACHED = 4,
 	WINDOW_WORDS = 64,
+	UM_WORDS = 128, /* of a walk's notes */
 };
 
 /* A mapping that a walk has met. frame of ip = frame_base + (ip - start). */
@@ -73,6 +74,15 @@ struct bp_unwind {
 	__u64 window_at; /* address of window[0] */
 };
 
+/* What a walk began with, and the words of the stack that it has read: user_memo.bpf.h. */
+struct bp_walk_notes {
+	__u64 ip, sp, fp;
+	__u32 is_call_site;
+	__u32 cnt; /* UM_WORDS: nothing is noted, or there is more to it than words of the stack */
+	__u16 at[UM_WORDS]; /* words above sp */
+	__u64 words[UM_WORDS];
+};
+
 struct bp_scratch {
 	__u64 claims;
 	__u64 exe_seq; /* executable ids this slot has handed out */
@@ -90,6 +100,7 @@ struct bp_scratch {
 	__u64 vma_end; /* last address of the hole or mapping that the VMA walk ended in */
 	__u64 leaf_end; /* last address of the leaf in node */
 	__u64 window[WINDOW_WORDS]; /* of the user stack */
+	struct bp_walk_notes notes;
 	/* Copies of kernel structures (copy.bpf.h) */
 	__u64 node[MAPLE_NODE_BYTES / 8];
 	__u64 vma[COPY_BYTES / 8], vma_again[COPY_BYTES / 8];

@@ -68,6 +68,24 @@ static __always_inline void thread_forget(struct task_struct *task)
 		bpf_map_delete_elem(&thread_table, &tid);
 }
 
+/* @task leaves the CPU: for thread_find_wake(). */
+static __always_inline void thread_note_leaving(struct bp_thread *t, struct task_struct *task)
+{
+	struct bp_queue queue = compat_queue(task);
+
+	t->left_clock_ns = queue.clock_ns;
+	t->left_delay_ns = queue.delay_ns;
+}
+
+/* Was @task, which is blocked or has been, woken, and when? */
+static __always_inline void thread_find_wake(struct bp_thread *t, struct task_struct *task,
+					     __u64 now_ns)
+{
+	struct bp_queue queue = compat_queue(task);
+
+	thread_note_queue(t, queue.since_ns, queue.delay_ns, now_ns);
+}
+
 /* One more (or, -1, less) of the threads of @task's process is on a CPU. */
 static __always_inline void process_runs(struct task_struct *task, __s64 more)
 {

@@ -14,6 +14,8 @@ struct bp_totals {
 struct bp_thread {
 	__u64 since_ns; /* when its state began */
 	__u64 wake_ns; /* when it was woken last */
+	/* By the kernel's account, when it left: the run queue's clock, and its time on queues. */
+	__u64 left_clock_ns, left_delay_ns;
 	__u64 charged_ns; /* a window's end: what lies before has been recorded */
 	__u64 cpu_ns, blocked_ns, runnable_ns; /* of states that have ended */
 	struct bp_totals told; /* of them and the present one, what userspace knows */
@@ -73,6 +75,21 @@ static __always_inline struct bp_wait thread_wait(const struct bp_thread *t, __u
 	wait.blocked_ns = ns_between(from_ns, woken_ns);
 	wait.runnable_ns -= wait.blocked_ns;
 	return wait;
+}
+
+/*
+ * By the kernel's account it is on a run queue since @since_ns (0: on none), after @delay_ns in all
+ * on others: hence when it was woken. The account is by another clock, so that only its differences
+ * count.
+ */
+static __always_inline void thread_note_queue(struct bp_thread *t, __u64 since_ns, __u64 delay_ns,
+					      __u64 now_ns)
+{
+	__u64 blocked_ns =
+		ns_between(t->left_clock_ns + ns_between(t->left_delay_ns, delay_ns), since_ns);
+	__u64 most_ns = ns_between(t->since_ns, now_ns);
+
+	t->wake_ns = since_ns ? t->since_ns + (blocked_ns < most_ns ? blocked_ns : most_ns) : 0;
 }
 
 /* Its wait, as far as it has not been recorded yet. */

@@ -48,7 +48,7 @@ static __always_inline void frame_push(struct bp_scratch *s, __u64 frame)
  * access to user memory begins with), so a window is read from @addr upwards and serves the
  * following frames. Where it would reach beyond what is mapped, the word alone.
  */
-static __always_inline bool stack_word(struct bp_scratch *s, __u64 addr, __u64 *out)
+static __always_inline bool window_word(struct bp_scratch *s, __u64 addr, __u64 *out)
 {
 	__u64 off = addr - s->walk.window_at;
 
@@ -68,6 +68,39 @@ static __always_inline bool stack_word(struct bp_scratch *s, __u64 addr, __u64 *
 	}
 	s->walk.window_at = WINDOW_NONE;
 	return !bpf_probe_read_user(out, sizeof(*out), (void *)addr);
+}
+
+/* The walk depends on more than notes tell. */
+static __always_inline void notes_spoil(struct bp_scratch *s)
+{
+	if (cfg.waits)
+		s->notes.cnt = UM_WORDS;
+}
+
+/* The walk has read @word of the stack at @addr. */
+static __always_inline void note_word(struct bp_scratch *s, __u64 addr, __u64 word)
+{
+	__u64 at = (addr - s->notes.sp) >> 3;
+	__u32 i = s->notes.cnt;
+
+	if (!cfg.waits || i >= UM_WORDS)
+		return;
+	if (at > 0xffff || addr & 7) {
+		s->notes.cnt = UM_WORDS;
+		return;
+	}
+	s->notes.at[i] = at;
+	s->notes.words[i] = word;
+	s->notes.cnt = i + 1;
+}
+
+/* window_word(), noted. */
+static __always_inline bool stack_word(struct bp_scratch *s, __u64 addr, __u64 *out)
+{
+	if (!window_word(s, addr, out))
+		return false;
+	note_word(s, addr, *out);
+	return true;
 }
 
 #include "unwind_fp.bpf.h"

@@ -70,6 +70,7 @@ static __always_inline int step_jit(struct bp_scratch *s)
 {
 	__u64 bytes = s->walk.is_call_site ? arch_epilogue_bytes(s->walk.ip) : 0, ip;
 
+	notes_spoil(s);
 	if (!bytes || !stack_word(s, s->walk.sp + bytes, &ip) || !ip)
 		return step_fp(s, BP_STACK_JIT);
 	s->walk.sp += bytes + sizeof(ip);
@@ -88,6 +89,7 @@ static __always_inline int step_fp_switch(struct bp_scratch *s)
 {
 	__u64 fp = s->walk.fp, frame[2];
 
+	notes_spoil(s);
 	if (!fp || (fp & 7) || !stack_word(s, fp, &frame[0]) || !stack_word(s, fp + 8, &frame[1]))
 		return fp_ends(s, fp, BP_STACK_GAP);
 	frame[1] = ARCH_STRIP_PAC(frame[1]);

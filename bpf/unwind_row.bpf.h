@@ -17,6 +17,7 @@ static __always_inline int regs_need(struct bp_scratch *s)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
+	notes_spoil(s);
 	if (!s->walk.regs_valid)
 		s->walk.regs_valid =
 			!bpf_probe_read_kernel(&s->regs, sizeof(s->regs), compat_user_regs(task));
@@ -75,6 +76,7 @@ static __always_inline int step_to(struct bp_scratch *s, __u64 cfa, __u64 ra, __
  * stack may have been switched. */
 static __always_inline int step_signal(struct bp_scratch *s)
 {
+	notes_spoil(s);
 	if (bpf_probe_read_user(&s->sigcontext, sizeof(s->sigcontext),
 				(void *)(s->walk.sp + ARCH_SIGCONTEXT_OFF)))
 		return BP_STACK_STACK_UNREADABLE;
@@ -102,6 +104,7 @@ __noinline int step_gap_leaf(__u32 slot)
 
 	if (!s)
 		return BP_STACK_GAP;
+	notes_spoil(s);
 	for (__u32 i = 0; i < 3; i++) {
 		__u64 ra;
 		int vma;
@@ -136,9 +139,10 @@ static __always_inline __u64 rule_fp(struct bp_scratch *s, const struct bp_rule 
 		at = s->walk.fp;
 	else if (rule->fp_save == BP_SAVE_SP)
 		at = s->walk.sp;
-	if (rule->fp_save == BP_SAVE_UNDEFINED ||
-	    bpf_probe_read_user(&fp, sizeof(fp), (void *)(at + (__s64)rule->fp_off)))
+	at += (__s64)rule->fp_off;
+	if (rule->fp_save == BP_SAVE_UNDEFINED || bpf_probe_read_user(&fp, sizeof(fp), (void *)at))
 		return FP_LOST;
+	note_word(s, at, fp);
 	return fp;
 }
 
@@ -202,6 +206,8 @@ __noinline int step_rule(__u32 slot, __u32 index)
 	if (!reg_value(s, rule->cfa_reg, &base))
 		return BP_STACK_REGISTER_LOST;
 	cfa = base + (__s64)rule->cfa_off;
+	if (rule->kind == BP_RULE_DEREF || rule->bx_slot > 0 || rule->is_eh_return)
+		notes_spoil(s);
 	if (rule->kind == BP_RULE_DEREF) {
 		if (rule->cfa_index) {
 			if (!reg_value(s, rule->cfa_index - 1, &base))
@@ -218,6 +224,7 @@ __noinline int step_rule(__u32 slot, __u32 index)
 	if (rule->ra_save == BP_SAVE_CFA) {
 		if (bpf_probe_read_user(&ra, sizeof(ra), (void *)(cfa + (__s64)rule->ra_off)))
 			return BP_STACK_STACK_UNREADABLE;
+		note_word(s, cfa + (__s64)rule->ra_off, ra);
 	} else if (!reg_value(s, rule->ra_save == BP_SAVE_REG ? rule->ra_off : ARCH_DWARF_RA,
 			      &ra)) {
 		return BP_STACK_REGISTER_LOST;

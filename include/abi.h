@@ -228,7 +228,8 @@ struct bp_ctl {
 	__u32 rows_nr; /* counts what was published and withdrawn */
 	struct bp_rows vdso_rows;
 	__u32 module_loads; /* counted by bp_module */
-	__u32 pad;
+	__u32 queue_times; /* set by userspace: the kernel's account says when threads are woken,
+			      and bp_wakeup is not attached */
 	/* When threads' times began and ended, CLOCK_MONOTONIC; 0: not yet. */
 	__u64 waits_start_ns, waits_end_ns;
 };

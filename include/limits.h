@@ -43,6 +43,10 @@ enum bp_limits {
 	BP_KERNEL_MEMO_BITS = 4,
 	BP_KERNEL_MEMOS_PER_CPU = 1 << BP_KERNEL_MEMO_BITS,
 
+	/* User stacks of waits that are remembered; a power of two. */
+	BP_USER_MEMO_BITS = 4,
+	BP_USER_MEMOS_PER_CPU = 1 << BP_USER_MEMO_BITS,
+
 	/* Threads whose times are kept where the kernel cannot keep them with the task (5.10). */
 	BP_THREADS_TABLE = 32768,
 

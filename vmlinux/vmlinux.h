@@ -142,6 +142,7 @@ struct task_struct;
 /* The run queue of a CPU; tasks lead to it with CONFIG_FAIR_GROUP_SCHED. */
 struct rq {
 	struct task_struct *idle;
+	__u64 clock; /* ns */
 };
 
 struct cfs_rq {
@@ -150,6 +151,13 @@ struct cfs_rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+};
+
+/* With CONFIG_SCHED_INFO: what a task has waited for a CPU, ns. */
+struct sched_info {
+	unsigned long long run_delay;
+	unsigned long long
+		last_queued; /* rq.clock at which it was put on a run queue; 0: it is on none */
 };
 
 typedef struct {
@@ -198,6 +206,7 @@ struct task_struct {
 	char comm[16];
 	unsigned long nivcsw;
 	struct sched_entity se;
+	struct sched_info sched_info;
 };
 
 /* __state since "sched: Change task_struct::state" (5.14) */

@@ -82,11 +82,34 @@ else
 	retried 4 "reads from a disk: blocked for as long as they took, uninterruptible, and the cause is the disk" disk_reads
 fi
 
+# --- The same place again: stacks that are remembered are told apart ---
+
+alternate()
+{
+	"$bpfprof" -q --force --off-cpu --max-cpu 100 -o "$TMPDIR/out/turns.pb.gz" --stats "$TMPDIR/out/turns.json" -- \
+		alternates 3200 >>"$log" 2>&1 && lost_nothing turns
+}
+# turns_of FUNCTION CALL: how many waits had that stack; a preempted thread's have others.
+turns_of()
+{
+	value turns waits "stack=;main;$1;leaf;(__)?(clock_)?$2" state=interruptible
+}
+compile alternates alternates.c
+check "two callers in turn: exit status 0, and nothing is lost" alternate
+for caller in by_one by_two; do
+	check "two callers in turn: each sleep of $caller is its own" within 2 "$(turns_of $caller nanosleep)" 3000
+	check "two callers in turn: and each poll" within 2 "$(turns_of $caller poll)" 200
+done
+
 # --- Filters ---
 
 # Waits between 1 and 10 ms come from a busy machine only: hence the bounds are far from both.
-waited longer "-m" --off-cpu --max-cpu 100 -m 5000 --by comm,tid -- sleeps 2
-check "-m: what is longer is all there" says longer 'sleep_(10|50|300)ms' blocked=blocked
+longer()
+{
+	waits longer --off-cpu --max-cpu 100 -m 5000 --by comm,tid -- sleeps 2 && lost_nothing longer &&
+		says longer 'sleep_(10|50|300)ms' blocked=blocked
+}
+retried 4 "-m: exit status 0, nothing is lost, and what is longer is all there" longer
 check "-m: what is shorter is not" is "$(truth longer waits sleep_100us) > 1000 &&
 	$(value longer waits comm='sleep_100us|sleep_1ms') <= 0.01 * $(truth longer waits 'sleep_100us|sleep_1ms')"
 waited shorter "-M" --off-cpu --max-cpu 100 -M 5000 --by comm,tid -- sleeps 2

@@ -294,13 +294,37 @@ static void test_states(void **state)
 	assert_int_equal(part_of_state(TASK_DEAD), BP_PART_DEAD);
 }
 
+/* The kernel's account is by a clock of its own, and starts anew on each run queue. */
+static void test_queue(void **state)
+{
+	struct bp_thread t = {.since_ns = 1000, .part = BP_PART_INTERRUPTIBLE};
+
+	t.left_clock_ns = 500000;
+	t.left_delay_ns = 70;
+	thread_note_queue(&t, 500300, 70, 2000);
+	assert_int_equal(t.wake_ns, 1300);
+	/* 50 ns on another queue before. */
+	thread_note_queue(&t, 500300, 120, 2000);
+	assert_int_equal(t.wake_ns, 1250);
+	/* Not woken. */
+	thread_note_queue(&t, 0, 70, 2000);
+	assert_int_equal(t.wake_ns, 0);
+	assert_int_equal(thread_wait(&t, 1000, 2000).blocked_ns, 1000);
+	/* What the clocks cannot both have seen: it was woken while it left, or comes just now. */
+	thread_note_queue(&t, 499000, 70, 2000);
+	assert_int_equal(t.wake_ns, 1000);
+	assert_int_equal(thread_wait(&t, 1000, 2000).runnable_ns, 1000);
+	thread_note_queue(&t, 900000, 70, 2000);
+	assert_int_equal(t.wake_ns, 2000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_all_is_told),	cmocka_unit_test(test_missed_events),
-		cmocka_unit_test(test_return_not_seen), cmocka_unit_test(test_met_by_switch),
-		cmocka_unit_test(test_wait_from),	cmocka_unit_test(test_other_wakings),
-		cmocka_unit_test(test_states),
+		cmocka_unit_test(test_queue),	      cmocka_unit_test(test_all_is_told),
+		cmocka_unit_test(test_missed_events), cmocka_unit_test(test_return_not_seen),
+		cmocka_unit_test(test_met_by_switch), cmocka_unit_test(test_wait_from),
+		cmocka_unit_test(test_other_wakings), cmocka_unit_test(test_states),
 	};
 
 	return cmocka_run_group_tests_name("thread_time", tests, NULL, NULL);

@@ -96,6 +96,7 @@ void waits_choose_programs(struct bpfprof *skel, const struct capture_opts *opts
 	bpf_program__set_autoload(skel->progs.bp_born, is_attached);
 	bpf_program__set_autoload(skel->progs.bp_adopt, is_attached);
 	bpf_program__set_autoload(skel->progs.bp_wakeup, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_queue_times, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_resumed, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_renamed, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_collect, is_wanted);
@@ -106,6 +107,7 @@ void waits_choose_programs(struct bpfprof *skel, const struct capture_opts *opts
 	bpf_map__set_autocreate(skel->maps.sched_cpus, is_attached);
 	bpf_map__set_autocreate(skel->maps.asleep_slot, is_wanted);
 	bpf_map__set_autocreate(skel->maps.kernel_memos, is_wanted);
+	bpf_map__set_autocreate(skel->maps.user_memos, is_wanted);
 	bpf_map__set_autocreate(skel->maps.bells, is_wanted && cfg->resumes_by_irq);
 }
 
@@ -219,16 +221,27 @@ static int attach_raw(struct bpf_program *prog, const char *tracepoint, struct b
 }
 
 /* New threads first, so that each is either adopted or seen to be born. */
-static int attach(struct bpfprof *skel)
+static int attach(struct bpfprof *skel, bool has_queue_times)
 {
 	const char *resume = skel->rodata->cfg.resumes_by_irq ? irq_tracepoint : resume_tracepoint;
 	int err = attach_raw(skel->progs.bp_born, NULL, &skel->links.bp_born);
 
 	err = err ? err : attach_raw(skel->progs.bp_resumed, resume, &skel->links.bp_resumed);
-	err = err ? err : attach_raw(skel->progs.bp_wakeup, NULL, &skel->links.bp_wakeup);
+	if (!err && !has_queue_times)
+		err = attach_raw(skel->progs.bp_wakeup, NULL, &skel->links.bp_wakeup);
 	err = err ? err : attach_raw(skel->progs.bp_renamed, NULL, &skel->links.bp_renamed);
 	err = err ? err : attach_raw(skel->progs.bp_waking, NULL, &skel->links.bp_waking);
 	return err ? err : attach_raw(skel->progs.bp_switch, NULL, &skel->links.bp_switch);
+}
+
+/* Wakers are asked for at wake-ups, which have to be seen then. */
+static bool has_queue_times(const struct bpfprof *skel)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+
+	return !skel->rodata->cfg.wakers &&
+	       !bpf_prog_test_run_opts(bpf_program__fd(skel->progs.bp_queue_times), &opts) &&
+	       opts.retval == 1;
 }
 
 int waits_start(struct waits *waits, struct loader *loader, const struct number_set *cpus)
@@ -237,10 +250,11 @@ int waits_start(struct waits *waits, struct loader *loader, const struct number_
 	int err = 0;
 
 	waits->loader = loader;
+	loader->mem.ctl->queue_times = has_queue_times(skel);
 	if (skel->rodata->cfg.resumes_by_irq)
 		err = open_bells(waits, cpus);
 	if (!err)
-		err = attach(skel);
+		err = attach(skel, loader->mem.ctl->queue_times);
 	if (!err)
 		err = iterate(skel->progs.bp_adopt, NULL, NULL);
 	if (err)
