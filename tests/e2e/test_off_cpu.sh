@@ -10,7 +10,14 @@ file=$TMPDIR/direct_reads
 
 # --- Known waits, all at the same time ---
 
-waited known "workloads that wait" --off-cpu --max-cpu 100 --by comm,tid -- waits_all 6 "$file"
+# Some machines have threads that the kernel hides from programs, as those of a virtual machine's agent: a switch away
+# from one is not seen, and whoever waited but once, until then, has the time but no stack. A moment without will come.
+known()
+{
+	waits known --off-cpu --max-cpu 100 --by comm,tid -- waits_all 6 "$file" && lost_nothing known &&
+		is "$(value known blocked 'cause=not sampled') == 0"
+}
+retried 4 "workloads that wait: exit status 0, nothing is lost, and no time blocked without a stack" known
 check "four values, off_cpu in ns by default" is \
 	"\"$(value known --types | tr '\n' ' ')\" == \"waits/count blocked/nanoseconds runnable/nanoseconds off_cpu/nanoseconds* \""
 check "the folded file holds the default value" is "$(samples . known) == $(value known off_cpu)"

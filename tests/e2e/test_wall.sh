@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # --wall adds up: for each thread, on a CPU, runnable and blocked are together the time that it was there.
+# timeout: 300
 set -u
 . tests/e2e/waits.sh
 compile split split.c

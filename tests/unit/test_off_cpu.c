@@ -110,12 +110,28 @@ static void test_not_all(void **state)
 	struct fixture fix;
 
 	begin(&fix, false);
-	fix.off.has_all = false;
+	fix.off.has_all_blocked = fix.off.has_all_runnable = false;
 	add_two(&fix);
 	off_cpu_add_total(&fix.off, who_is(&fix, "a"), &(struct off_cpu_total){0, 400, 99});
 	finish(&fix);
 	assert_int_equal(fix.prof.sample_cnt, 2);
 	assert_values(&fix, WOKEN "|" WAITER, 1, 30, 0);
+	end(&fix);
+}
+
+/* --state runnable: time on run queues is all there, whatever was left out besides. */
+static void test_all_runnable(void **state)
+{
+	struct fixture fix;
+
+	begin(&fix, false);
+	fix.off.has_all_blocked = false;
+	add_two(&fix);
+	off_cpu_add_total(&fix.off, who_is(&fix, "a"), &(struct off_cpu_total){0, 400, 99});
+	finish(&fix);
+	assert_values(&fix, WOKEN "|" WAITER, 1, 30, 0);
+	assert_values(&fix, "cause=not sampled comm=a state=runnable |[runnable: not sampled]", 0,
+		      0, 99);
 	end(&fix);
 }
 
@@ -237,7 +253,7 @@ static void begin_hists(struct fixture *fix)
 	uint32_t sample;
 
 	begin(fix, false);
-	fix->off.has_all = false;
+	fix->off.has_all_blocked = fix->off.has_all_runnable = false;
 	add(fix, &(struct waits){.who = who_is(fix, "a"),
 				 .stack = stack_of(fix, PIPE, "f"),
 				 .log2_ns = 20,
@@ -357,12 +373,12 @@ static void test_empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact),	    cmocka_unit_test(test_shares),
-		cmocka_unit_test(test_not_all),	    cmocka_unit_test(test_no_totals),
-		cmocka_unit_test(test_lost_totals), cmocka_unit_test(test_wall),
-		cmocka_unit_test(test_many_labels), cmocka_unit_test(test_hidden_labels),
-		cmocka_unit_test(test_comment),	    cmocka_unit_test(test_table),
-		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_exact),	      cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_not_all),	      cmocka_unit_test(test_all_runnable),
+		cmocka_unit_test(test_no_totals),     cmocka_unit_test(test_lost_totals),
+		cmocka_unit_test(test_wall),	      cmocka_unit_test(test_many_labels),
+		cmocka_unit_test(test_hidden_labels), cmocka_unit_test(test_comment),
+		cmocka_unit_test(test_table),	      cmocka_unit_test(test_empty),
 	};
 
 	return cmocka_run_group_tests_name("off_cpu", tests, NULL, NULL);

@@ -17,7 +17,7 @@ static void test_split(void **state)
 	struct fixture fix;
 
 	begin(&fix, false);
-	fix.off.has_all = false;
+	fix.off.has_all_blocked = fix.off.has_all_runnable = false;
 	add(&fix, &(struct waits){.who = who_is(&fix, "a"),
 				  .stack = stack_of(&fix, FUTEX, "lock main"),
 				  .log2_ns = 10,

@@ -228,16 +228,25 @@ void drain_deinit(struct drain *drain)
 	*drain = (struct drain){0};
 }
 
+/* Are waits in all of @states recorded, whatever their length? */
+static bool has_all_waits(const struct capture_wait_opts *opts, uint32_t states)
+{
+	return !opts->min_ns && !opts->max_ns &&
+	       (!opts->states || (opts->states & states) == states);
+}
+
 static int begin_off_cpu(struct drain *drain)
 {
+	const uint32_t blocked = WAIT_INTERRUPTIBLE | WAIT_UNINTERRUPTIBLE | WAIT_STOPPED;
+
 	if (!drain->wait_opts.is_wanted)
 		return 0;
 	drain->off_cpu = malloc(sizeof(*drain->off_cpu));
 	if (!drain->off_cpu)
 		return -ENOMEM;
 	off_cpu_init(drain->off_cpu);
-	drain->off_cpu->has_all =
-		!drain->wait_opts.min_ns && !drain->wait_opts.max_ns && !drain->wait_opts.states;
+	drain->off_cpu->has_all_blocked = has_all_waits(&drain->wait_opts, blocked);
+	drain->off_cpu->has_all_runnable = has_all_waits(&drain->wait_opts, WAIT_RUNNABLE);
 	/* A thread's totals are those of every CPU it was on. */
 	drain->off_cpu->has_totals = !(drain->by & BY_CPU);
 	drain->asleep_cnt = 0;

@@ -23,7 +23,8 @@ struct columns {
 
 void off_cpu_init(struct off_cpu *off)
 {
-	*off = (struct off_cpu){.has_all = true, .has_totals = true};
+	*off = (struct off_cpu){
+		.has_all_blocked = true, .has_all_runnable = true, .has_totals = true};
 	hmap_init(&off->waker_index);
 }
 
@@ -402,10 +403,10 @@ static void make_sums_exact(struct finish *fin)
 		return;
 	if (fin->columns.cpu != PROFILE_NONE)
 		make_exact(fin, &running);
-	if (!fin->off->has_all)
-		return;
-	make_exact(fin, &blocked);
-	make_exact(fin, &runnable);
+	if (fin->off->has_all_blocked)
+		make_exact(fin, &blocked);
+	if (fin->off->has_all_runnable)
+		make_exact(fin, &runnable);
 }
 
 int off_cpu_finish(struct profile *prof, struct off_cpu *off)

@@ -64,7 +64,8 @@ struct off_cpu {
 	struct hmap waker_index;
 	double *variances; /* owned; by sample as capture adds them */
 	size_t variance_cnt, variance_cap;
-	bool has_all; /* no wait was left out by its length or state: sums may be made exact */
+	/* No such time was left out by its wait's length or state: sums may be made exact. */
+	bool has_all_blocked, has_all_runnable;
 	bool has_totals; /* of all threads, by their labels: else sums stay as sampled */
 	uint64_t run_delays[OFF_CPU_LOG2_CNT]; /* all waits on a run queue, by their length */
 	uint64_t waits, thinned; /* that ended; those of them that chance left out */
