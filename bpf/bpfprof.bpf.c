@@ -23,6 +23,7 @@
 #include "sample.bpf.h"
 #include "entry_oncpu.bpf.h"
 #include "entry_probe.bpf.h"
+#include "kernel_stack.bpf.h"
 #include "entry_sched.bpf.h"
 #include "entry_waker.bpf.h"
 #include "entry_threads.bpf.h"

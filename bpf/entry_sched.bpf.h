@@ -38,16 +38,10 @@ struct bp_resume {
 struct bp_sched_cpu {
 	struct bp_resume resume;
 	struct bp_weight weight;
-	__u64 kernel_cnt;
-	__u64 kernel[BP_FRAMES_KERNEL]; /* of resume's thread, leaf first */
-	struct bp_stack_words words; /* of its kernel stack */
-	__u64 pad[3]; /* to the end of a cache line */
+	__u64 pad[5]; /* to the end of a cache line */
 };
 _Static_assert(sizeof(struct bp_sched_cpu) % 64 == 0, "no cache line is another CPU's too");
 BP_ARRAY(sched_cpus, struct bp_sched_cpu, 0);
-
-/* At load: BP_KERNEL_MEMOS_PER_CPU for each possible CPU, which alone writes them. */
-BP_ARRAY(kernel_memos, struct bp_kernel_memo, 0);
 
 /*
  * A perf event per CPU whose buffer nobody reads: output to it raises an interrupt (irq_work). At
@@ -345,90 +339,6 @@ static __always_inline void sched_check_resume(struct bp_resume *resume,
 		counters->lost[BP_LOST_NO_RESUME]++;
 }
 
-/* Stacks are aligned to their size. */
-#define STACK_BASE(sp) ((sp) & ~(__u64)(ARCH_THREAD_BYTES - 1))
-
-/* Where this CPU remembers a kernel stack of @owner. */
-static __always_inline struct bp_kernel_memo *kernel_memo(__u32 cpu_nr, __u64 owner)
-{
-	__u32 nr = cpu_nr << BP_KERNEL_MEMO_BITS |
-		   (__u32)(owner * 0x9e3779b97f4a7c15ULL >> (64 - BP_KERNEL_MEMO_BITS));
-
-	return bpf_map_lookup_elem(&kernel_memos, &nr);
-}
-
-/* The stack of @owner, whose sp is @sp, into own->kernel, if it is one that is remembered. */
-__noinline int kernel_recall(__u32 cpu_nr, __u64 owner, __u64 sp)
-{
-	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
-	struct bp_kernel_memo *memo = kernel_memo(cpu_nr, owner);
-	__u32 zero = 0, word_cnt, cnt;
-	struct bp_ctl *control = bpf_map_lookup_elem(&ctl, &zero);
-	__u64 last, end;
-
-	if (!own || !memo || !control || memo->owner != owner || memo->agreed < KM_AGAIN ||
-	    memo->module_loads != control->module_loads)
-		return 0;
-	word_cnt = memo->word_cnt;
-	cnt = memo->cnt;
-	if (!cnt || cnt > KM_FRAMES || word_cnt > KM_WORDS)
-		return 0;
-	end = STACK_BASE(sp) + memo->top_off;
-	if (bpf_probe_read_kernel(own->words.words, word_cnt * 8, (void *)sp) ||
-	    bpf_probe_read_kernel(&last, sizeof(last), (void *)(end - sizeof(last))) ||
-	    !memo_holds(memo, own->words.words, last, end - sp))
-		return 0;
-	memo->misses = 0;
-	bpf_probe_read_kernel(own->kernel, cnt * 8, memo->frames);
-	own->kernel_cnt = cnt;
-	return 1;
-}
-
-/* Remember own->kernel, of the stack of @owner that has the user's registers at @end. */
-__noinline int kernel_learn(__u32 cpu_nr, __u64 owner, __u64 sp, __u64 end)
-{
-	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
-	struct bp_kernel_memo *memo = kernel_memo(cpu_nr, owner);
-	__u32 zero = 0, cnt, bytes = end - sp;
-	struct bp_ctl *control = bpf_map_lookup_elem(&ctl, &zero);
-
-	if (!own || !memo || !control || !memo_is_worth_learning(&memo->misses))
-		return 0;
-	if (memo->owner != owner || memo->module_loads != control->module_loads)
-		memo->cnt = 0;
-	cnt = own->kernel_cnt;
-	if (!cnt || cnt >= KM_FRAMES || end - sp > sizeof(own->words.words) ||
-	    bpf_probe_read_kernel(own->words.words, bytes & ~7U, (void *)sp) ||
-	    bpf_probe_read_kernel(own->words.frames, cnt * 8, own->kernel)) {
-		memo->cnt = 0;
-		return 0;
-	}
-	memo->owner = owner;
-	memo->module_loads = control->module_loads;
-	memo->top_off = end - STACK_BASE(sp);
-	own->words.cnt = bytes / 8;
-	own->words.frame_cnt = cnt;
-	memo_learn(memo, &own->words, end - sp);
-	return 0;
-}
-
-/* The kernel stack of @next, which does not run, into own->kernel. */
-static __always_inline void sched_kernel_stack(struct bp_sched_cpu *own, __u32 cpu_nr,
-					       struct task_struct *next)
-{
-	__u64 sp = ARCH_SWITCHED_SP(next);
-	__u64 owner = (__u64)next->pid << 8 | own->resume.part;
-	long bytes;
-
-	if (sp && kernel_recall(cpu_nr, owner, sp))
-		return;
-	bytes = bpf_get_task_stack(next, own->kernel, sizeof(own->kernel), 0);
-	if (bytes > 0)
-		own->kernel_cnt = (__u64)bytes / 8;
-	if (sp)
-		kernel_learn(cpu_nr, owner, sp, pointer_number(compat_other_user_regs(next)));
-}
-
 /*
  * What bp_resumed is to record of @next: is it wanted, and from where in the kernel does it come
  * back? It does not run yet, so its kernel stack ends in __schedule(). Once it does, the tracepoint
@@ -438,12 +348,11 @@ static __always_inline void sched_prepare_resume(struct bp_sched_cpu *own, struc
 {
 	__u64 start_ns;
 
-	own->kernel_cnt = 0;
 	own->resume.is_wanted = filter_selects(next);
 	if (!own->resume.is_wanted || cfg.no_kernel_stacks)
 		return;
 	start_ns = cfg.budget ? bpf_ktime_get_ns() : 0;
-	sched_kernel_stack(own, bpf_get_smp_processor_id(), next);
+	kernel_stack_take(next, own->resume.part);
 	if (cfg.budget)
 		own->resume.spent_ns = bpf_ktime_get_ns() - start_ns;
 }
@@ -535,15 +444,19 @@ __noinline int resumed_is_wanted(__u32 cpu_nr)
 __noinline int resumed_fill(__u32 slot, __u32 cpu_nr)
 {
 	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
+	struct bp_kernel_stack *stack = bpf_map_lookup_elem(&kernel_stacks, &cpu_nr);
 	struct bp_scratch *s = scratch_get(slot);
 
-	if (!own || !s)
+	if (!own || !stack || !s)
 		return 0;
 	who_is(&s->rec.who, (void *)bpf_get_current_task(), cpu_nr);
 	s->rec.who.waker = own->resume.waker;
 	wait_fill(&s->rec, &own->weight, &own->resume.wait, own->resume.part,
 		  own->resume.threshold_ns);
-	sample_take_kernel_stack(s, own->kernel, own->kernel_cnt);
+	if (cfg.no_kernel_stacks)
+		s->rec.kernel_cnt = 0;
+	else
+		sample_take_kernel_stack(s, stack->frames, stack->cnt);
 	return 1;
 }
 

@@ -4,7 +4,8 @@
  * that it begins with, by the words of the stack that it reads, and by what is mapped where. So
  * these are remembered with the frames that it found, and when all of them are the same, so are the
  * frames: to compare a word takes a tenth of what a step takes. A walk that looks at anything else
- * (other registers, code, a signal's frame) is not remembered, nor is one that does not end.
+ * (other registers, code, a signal's frame, or meets JIT code) is not remembered, nor is one that
+ * does not end.
  */
 #ifndef BPFPROF_USER_MEMO_BPF_H
 #define BPFPROF_USER_MEMO_BPF_H
@@ -19,8 +20,6 @@ struct bp_user_memo {
 	struct bp_walk_notes notes;
 	__u32 frame_cnt; /* 0: nothing is remembered */
 	__u32 misses; /* in a row */
-	__u32 has_raw; /* as in struct bp_unwind */
-	__u32 pad;
 	__u64 frames[UM_FRAMES]; /* leaf first */
 };
 
@@ -113,7 +112,6 @@ __noinline int user_recall(__u32 slot)
 		s->walk.hash = hash_mix(s->walk.hash, memo->frames[i]);
 	}
 	s->walk.user_total = cnt;
-	s->walk.has_raw = memo->has_raw;
 	return 1;
 }
 
@@ -136,7 +134,6 @@ __noinline int user_learn(__u32 slot)
 		return 0;
 	bpf_probe_read_kernel(&memo->notes, sizeof(memo->notes), &s->notes);
 	bpf_probe_read_kernel(memo->frames, cnt * 8, &s->rec.frames[s->rec.kernel_cnt & 127]);
-	memo->has_raw = s->walk.has_raw;
 	memo->frame_cnt = cnt;
 	return 0;
 }

@@ -156,6 +156,7 @@ struct sched_entity {
 /* With CONFIG_SCHED_INFO: what a task has waited for a CPU, ns. */
 struct sched_info {
 	unsigned long long run_delay;
+	unsigned long long last_arrival; /* on a CPU */
 	unsigned long long
 		last_queued; /* rq.clock at which it was put on a run queue; 0: it is on none */
 };

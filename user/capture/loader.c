@@ -159,6 +159,7 @@ static int size_maps(struct bpfprof *skel, const struct sizes *sizes, uint32_t p
 	err |= bpf_map__set_max_entries(skel->maps.bells, possible_cpus);
 	err |= bpf_map__set_max_entries(skel->maps.user_memos,
 					sizes->cpu_cnt * BP_USER_MEMOS_PER_CPU);
+	err |= bpf_map__set_max_entries(skel->maps.kernel_stacks, possible_cpus);
 	err |= bpf_map__set_max_entries(skel->maps.kernel_memos,
 					possible_cpus * BP_KERNEL_MEMOS_PER_CPU);
 	return err ? -EINVAL : 0;

@@ -106,6 +106,7 @@ void waits_choose_programs(struct bpfprof *skel, const struct capture_opts *opts
 	bpf_map__set_max_entries(skel->maps.thread_table, BP_THREADS_TABLE);
 	bpf_map__set_autocreate(skel->maps.sched_cpus, is_attached);
 	bpf_map__set_autocreate(skel->maps.asleep_slot, is_wanted);
+	bpf_map__set_autocreate(skel->maps.kernel_stacks, is_wanted);
 	bpf_map__set_autocreate(skel->maps.kernel_memos, is_wanted);
 	bpf_map__set_autocreate(skel->maps.user_memos, is_wanted);
 	bpf_map__set_autocreate(skel->maps.bells, is_wanted && cfg->resumes_by_irq);
