@@ -200,6 +200,8 @@ struct bp_event_counters {
 	__u64 filtered;
 	__u64 recorded;
 	__u64 ran_idle; /* of ran: those that found the idle task */
+	__u64 unseen; /* must have happened, but no program ran: a thread that runs and has not come
+		       */
 	__u64 lost[8];
 };
 
@@ -397,7 +399,7 @@ _Static_assert(sizeof(struct bp_exe_key) == 40, "no padding");
 _Static_assert(sizeof(struct bp_who) == 72, "no padding");
 _Static_assert(sizeof(struct bp_stack) == 24, "no padding");
 _Static_assert(sizeof(struct bp_count) == 120, "no padding");
-_Static_assert(sizeof(struct bp_event_counters) == 96, "no padding");
+_Static_assert(sizeof(struct bp_event_counters) == 104, "no padding");
 _Static_assert(sizeof(struct bp_record) == BP_RECORD_HEAD_BYTES + 8 * (BP_FRAMES_MAX + 1),
 	       "no padding");
 _Static_assert(sizeof(struct bp_snapshot) ==

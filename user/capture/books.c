@@ -35,6 +35,7 @@ void books_add(struct books *books, uint32_t shard, const struct bp_event_counte
 	window->filtered += counters->filtered;
 	window->recorded += counters->recorded;
 	window->ran_idle += counters->ran_idle;
+	window->unseen += counters->unseen;
 	for (int i = 0; i < BP_LOSS_CNT; i++)
 		window->lost[i] += counters->lost[i];
 }
@@ -136,18 +137,20 @@ int books_close_waits(struct books *books, uint64_t kernel_runs, uint64_t misses
 		if (!row)
 			return -ENOMEM;
 		ran_before += book->ran_total;
-		fill_row(book, book->ran_total + book->never_ran_total + book->window.ran, NULL, 0,
-			 row);
+		fill_row(book,
+			 book->ran_total + book->never_ran_total + book->window.ran +
+				 book->window.unseen,
+			 NULL, 0, row);
 		memset(&book->window, 0, sizeof(book->window));
 	}
 	/* The kernel does not tell on which CPU. */
-	if (books->cnt && misses > books->items[0].never_ran_total) {
+	if (books->cnt && misses > books->misses_total) {
 		struct ledger_row *row = ledger_row(event, (int32_t)books->items[0].cpu);
-		uint64_t missed = misses - books->items[0].never_ran_total;
+		uint64_t missed = misses - books->misses_total;
 
 		row->ticks += missed;
 		row->never_ran_busy += missed;
-		books->items[0].never_ran_total = misses;
+		books->misses_total = misses;
 	}
 	event->sum.cpu = -1;
 	if (kernel_runs)

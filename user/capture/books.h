@@ -22,6 +22,7 @@ struct books {
 	struct book *items; /* owned; indexed by shard number */
 	size_t cnt;
 	int idle_fd; /* borrowed: program bp_idle_exits */
+	uint64_t misses_total; /* of the windows handed out: books_close_waits() */
 };
 
 /* One book per CPU of @present, in shard order. @idle_fd: see idle.h. 0 or -ENOMEM. */
