@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/parse.h"
 #include "cli/cli.h"
 
@@ -27,20 +28,14 @@ static const struct cli_command *find_command(const char *name)
  */
 static int unknown_command(const char *name)
 {
-	const struct cli_command *best = NULL;
-	uint32_t best_distance = 3;
+	struct nearest nearest;
 
-	for (const struct cli_command *cmd = commands; cmd->spec; cmd++) {
-		uint32_t distance = opts_edit_distance(name, cmd->spec->name);
-
-		if (distance < best_distance) {
-			best_distance = distance;
-			best = cmd;
-		}
-	}
-	if (best)
+	nearest_init(&nearest, name);
+	for (const struct cli_command *cmd = commands; cmd->spec; cmd++)
+		nearest_offer(&nearest, cmd->spec->name);
+	if (nearest.best)
 		log_error("unknown command '%s' (did you mean '%s'? see bpfprof help)", name,
-			  best->spec->name);
+			  nearest.best);
 	else
 		log_error("unknown command '%s' (see bpfprof help; to profile a program: "
 			  "bpfprof -- %s)",

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/nearest.h"
 #include "cli/opts.h"
 #include "cli/opts_help.h"
 
@@ -444,20 +445,20 @@ static void test_edit_distance(void **state)
 {
 	char longest[64], longer[65];
 
-	assert_int_equal(opts_edit_distance("", ""), 0);
-	assert_int_equal(opts_edit_distance("", "abc"), 3);
-	assert_int_equal(opts_edit_distance("freq", "freq"), 0);
-	assert_int_equal(opts_edit_distance("frq", "freq"), 1);
-	assert_int_equal(opts_edit_distance("ferq", "freq"), 1);
-	assert_int_equal(opts_edit_distance("kitten", "sitting"), 3);
-	assert_int_equal(opts_edit_distance("sitting", "kitten"), 3);
-	assert_int_equal(opts_edit_distance("ca", "abc"), 3); /* alignment, not Damerau's 2 */
+	assert_int_equal(edit_distance("", ""), 0);
+	assert_int_equal(edit_distance("", "abc"), 3);
+	assert_int_equal(edit_distance("freq", "freq"), 0);
+	assert_int_equal(edit_distance("frq", "freq"), 1);
+	assert_int_equal(edit_distance("ferq", "freq"), 1);
+	assert_int_equal(edit_distance("kitten", "sitting"), 3);
+	assert_int_equal(edit_distance("sitting", "kitten"), 3);
+	assert_int_equal(edit_distance("ca", "abc"), 3); /* alignment, not Damerau's 2 */
 	memset(longest, 'x', 63);
 	longest[63] = '\0';
 	memset(longer, 'x', 64);
 	longer[64] = '\0';
-	assert_int_equal(opts_edit_distance(longest, ""), 63);
-	assert_int_equal(opts_edit_distance(longer, longest), UINT32_MAX);
+	assert_int_equal(edit_distance(longest, ""), 63);
+	assert_int_equal(edit_distance(longer, longest), UINT32_MAX);
 }
 
 static void test_nearest(void **state)

@@ -126,8 +126,4 @@ void opts_deinit(const struct opts_spec *spec, void *target, struct opts_args *a
  * near. */
 const char *opts_nearest(const struct opts_spec *spec, const char *name);
 
-/* Number of single-byte insertions, deletions, replacements and swaps of neighbours between two
- * words; words longer than 63 bytes are UINT32_MAX apart. (Optimal string alignment distance.) */
-uint32_t opts_edit_distance(const char *from, const char *into);
-
 #endif

@@ -1,77 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* "Did you mean ...?": the option nearest to a mistyped one. */
+/* The option nearest to a mistyped one. */
 #include "cli/opts.h"
 
-#include <string.h>
+#include "base/nearest.h"
 
-enum { WORD_MAX = 63 };
-
-static uint32_t min3(uint32_t one, uint32_t two, uint32_t three)
+static void offer_table(struct nearest *nearest, const struct opt *table)
 {
-	uint32_t least = one < two ? one : two;
-
-	return least < three ? least : three;
-}
-
-uint32_t opts_edit_distance(const char *from, const char *into)
-{
-	size_t from_len = strlen(from), into_len = strlen(into);
-	uint32_t rows[3][WORD_MAX + 1]; /* the last two rows of the table and the one being made */
-
-	if (from_len > WORD_MAX || into_len > WORD_MAX)
-		return UINT32_MAX;
-	for (size_t j = 0; j <= into_len; j++)
-		rows[0][j] = (uint32_t)j;
-	for (size_t i = 1; i <= from_len; i++) {
-		uint32_t *row = rows[i % 3];
-		const uint32_t *last = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-
-		row[0] = (uint32_t)i;
-		for (size_t j = 1; j <= into_len; j++) {
-			bool same = from[i - 1] == into[j - 1];
-
-			row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + !same);
-			if (i > 1 && j > 1 && from[i - 1] == into[j - 2] &&
-			    from[i - 2] == into[j - 1] && before[j - 2] + 1 < row[j])
-				row[j] = before[j - 2] + 1;
-		}
-	}
-	return rows[from_len % 3][into_len];
-}
-
-/* Below every real distance: what was typed is the beginning of the option's name. */
-static uint32_t likeness(const char *typed, const char *name)
-{
-	size_t len = strlen(typed);
-
-	if (len >= 3 && !strncmp(typed, name, len))
-		return 0;
-	return opts_edit_distance(typed, name);
-}
-
-static void nearest_in(const struct opt *table, const char *typed, const char **best,
-		       uint32_t *best_distance)
-{
-	for (const struct opt *opt = table; opt->kind != OPT_END; opt++) {
-		uint32_t distance;
-
-		if (opt->kind == OPT_GROUP || !opt->long_name)
-			continue;
-		distance = likeness(typed, opt->long_name);
-		if (distance < *best_distance) {
-			*best_distance = distance;
-			*best = opt->long_name;
-		}
-	}
+	for (const struct opt *opt = table; opt->kind != OPT_END; opt++)
+		if (opt->kind != OPT_GROUP && opt->long_name)
+			nearest_offer(nearest, opt->long_name);
 }
 
 const char *opts_nearest(const struct opts_spec *spec, const char *name)
 {
-	/* A third of the word may be wrong: more, and the guess insults rather than helps. */
-	uint32_t distance = (uint32_t)strlen(name) / 3 + 1;
-	const char *best = NULL;
+	struct nearest nearest;
 
-	nearest_in(spec->options, name, &best, &distance);
-	nearest_in(opts_common, name, &best, &distance);
-	return best;
+	nearest_init(&nearest, name);
+	offer_table(&nearest, spec->options);
+	offer_table(&nearest, opts_common);
+	return nearest.best;
 }
