@@ -20,14 +20,22 @@ static void site_deinit(struct event_site *site)
 	free(site->usdt_args);
 }
 
+void event_field_deinit(struct event_field *field)
+{
+	free(field->name);
+	free(field->type);
+	*field = (struct event_field){0};
+}
+
 void event_deinit(struct event *event)
 {
 	for (size_t i = 0; i < event->site_cnt; i++)
 		site_deinit(&event->sites[i]);
 	for (size_t i = 0; i < event->field_cnt; i++)
-		free(event->fields[i].name);
+		event_field_deinit(&event->fields[i]);
 	free(event->sites);
 	free(event->fields);
+	free(event->tracepoint_ids);
 	event_spec_deinit(&event->spec);
 	*event = (struct event){0};
 }

@@ -61,12 +61,15 @@ struct event_site {
 /* A field of a tracepoint's record. */
 struct event_field {
 	char *name; /* *owned* */
+	char *type; /* *owned*: in C's words, "unsigned long", "char[16]", for people */
 	uint32_t off, size; /* bytes; off from the record's begin, which is the program's context */
 	bool is_signed;
 	bool is_array; /* of @size bytes in place: char comm[16] */
 	bool is_data_loc; /* __data_loc: a u32, offset in the low half, length in the high half */
 	bool is_string; /* of characters */
 };
+
+void event_field_deinit(struct event_field *field);
 
 /* An event of this machine. */
 struct event {
@@ -81,7 +84,11 @@ struct event {
 	uint64_t period; /* ns for clocks, else events */
 	struct event_site *sites; /* *owned*: of probes */
 	size_t site_cnt, site_cap;
-	struct event_field *fields; /* *owned*: of a tracepoint */
+	uint64_t *tracepoint_ids; /* *owned*: every match of a tracepoint's glob; config is the
+				     first */
+	size_t tracepoint_cnt, tracepoint_cap;
+	struct event_field *fields; /* *owned*: of a tracepoint; of several those that all have at
+				       the same place */
 	size_t field_cnt, field_cap;
 };
 
@@ -108,6 +115,7 @@ int event_parse(const char *text, struct event_spec **out, size_t *cnt, struct b
 struct event_scope {
 	pid_t tgid; /* bare library names and paths are those that this process sees; 0: ours */
 	uint64_t freq_hz, period; /* -F, -c; 0: not given */
+	bool is_counting; /* nothing will be sampled: PMUs that can only count will do */
 };
 
 /*

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf_event_open(2), which libc has no function for, and what an event is to it. */
+#ifndef BPFPROF_EVENT_PERF_OPEN_H
+#define BPFPROF_EVENT_PERF_OPEN_H
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include "event/event.h"
+
+/*
+ * Of @attr (its size is set here) for thread @pid (-1: any) on @cpu (-1: any). @flags:
+ * PERF_FLAG_*; the descriptor is closed on exec anyway. *Owned* descriptor or negative errno.
+ */
+int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);
+
+/* @event, disabled, without a rate: counters and tracepoints. */
+void perf_attr_init(const struct event *event, struct perf_event_attr *out);
+
+/* ... and with its rate. */
+void perf_attr_sampling(const struct event *event, struct perf_event_attr *out);
+
+/*
+ * One site of a user probe as the uprobe PMU takes it; @out borrows the path. 0; -EOPNOTSUPP: the
+ * kernel has no such PMU (4.17 and CONFIG_UPROBE_EVENTS), or not what @site needs of it.
+ */
+int perf_attr_user_probe(const struct event *event, const struct event_site *site,
+			 struct perf_event_attr *out);
+
+/* The same of a kernel probe and the kprobe PMU. */
+int perf_attr_kernel_probe(const struct event *event, const struct event_site *site,
+			   struct perf_event_attr *out);
+
+#endif
