@@ -45,6 +45,15 @@ enum {
 /* x0..x17: not preserved across a call. */
 #define ARCH_CALL_CLOBBERS(reg) ((reg) < 18)
 
+/* The return address is in lr at the call. */
+enum { ARCH_RETURN_SLOT_BYTES = 0 };
+
+/* Where the function returns to that @regs, a user's, are at the first instruction of. */
+static __always_inline __u64 arch_return_ip(const struct user_pt_regs *regs)
+{
+	return ARCH_STRIP_PAC(regs->regs[30]);
+}
+
 /* A leaf may have no frame; every other function has at least saved its x29, x30. */
 #define ARCH_MIN_FRAME_BYTES(is_leaf) ((is_leaf) ? 0 : 16)
 

@@ -47,6 +47,18 @@ enum {
 /* rax, rdx, rcx, rsi, rdi, r8..r11: not preserved across a call. */
 #define ARCH_CALL_CLOBBERS(reg) (0xf37 >> ((reg)&31) & 1)
 
+/* The return address lies below what was sp before the call. */
+enum { ARCH_RETURN_SLOT_BYTES = 8 };
+
+/* Where the function returns to that @regs, a user's, are at the first instruction of. */
+static __always_inline __u64 arch_return_ip(const struct pt_regs *regs)
+{
+	__u64 ip = 0;
+
+	bpf_probe_read_user(&ip, sizeof(ip), (void *)regs->sp);
+	return ip;
+}
+
 /* A call has pushed its return address: every frame takes 8 bytes at least. */
 #define ARCH_MIN_FRAME_BYTES(is_leaf) 8
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Uprobes: the probed task's user registers. These programs are preemptible and may nest: see
- * scratch.bpf.h. */
+/*
+ * Probes: uprobes and USDT, with the probed task's user registers, and kprobes, with the kernel's.
+ * The former are preemptible and may nest: see scratch.bpf.h.
+ */
 #ifndef BPFPROF_ENTRY_PROBE_BPF_H
 #define BPFPROF_ENTRY_PROBE_BPF_H
 
@@ -17,8 +19,7 @@ struct {
 } no_private_stack SEC(".maps");
 const volatile bool takes_tail_call; /* stays false */
 
-SEC("kprobe")
-int bp_uprobe(struct pt_regs *ctx)
+static __always_inline int uprobe_entry(struct pt_regs *ctx, __u32 event)
 {
 	struct bp_trigger trigger = {
 		.is_user = 1,
@@ -26,12 +27,38 @@ int bp_uprobe(struct pt_regs *ctx)
 		.sp = ARCH_CTX_SP(ARCH_REGS(ctx)),
 		.fp = ARCH_CTX_FP(ARCH_REGS(ctx)),
 		.is_32bit = ARCH_CTX_IS_32BIT(ARCH_REGS(ctx)),
+		.is_call_site = cfg.events[event].is_return,
 		.value = 1,
+		.event = event,
 	};
 
 	if (takes_tail_call)
 		bpf_tail_call(ctx, &no_private_stack, 0);
+	if (cfg.events[event].by_caller)
+		trigger.return_ip = arch_return_ip(ARCH_REGS(ctx));
 	return sample(ctx, &trigger);
 }
+
+static __always_inline int kprobe_entry(struct pt_regs *ctx, __u32 event)
+{
+	struct bp_trigger trigger = {.value = 1, .event = event};
+
+	return sample(ctx, &trigger);
+}
+
+#define BP_PROBE_ENTRIES(event_)                    \
+	SEC("kprobe")                               \
+	int bp_uprobe_##event_(struct pt_regs *ctx) \
+	{                                           \
+		return uprobe_entry(ctx, event_);   \
+	}                                           \
+                                                    \
+	SEC("kprobe")                               \
+	int bp_kprobe_##event_(struct pt_regs *ctx) \
+	{                                           \
+		return kprobe_entry(ctx, event_);   \
+	}
+
+BP_EACH_EVENT(BP_PROBE_ENTRIES)
 
 #endif

@@ -54,24 +54,6 @@ struct {
 	__uint(value_size, 4);
 } bells SEC(".maps");
 
-static __always_inline __u32 log2_of(__u64 ns)
-{
-	__u32 log2 = 0;
-
-	if (ns >> 32) {
-		ns >>= 32;
-		log2 = 32;
-	}
-#pragma unroll
-	for (__u32 shift = 16; shift; shift >>= 1) {
-		if (ns >> shift) {
-			ns >>= shift;
-			log2 += shift;
-		}
-	}
-	return log2 < BP_LOG2_CNT ? log2 : BP_LOG2_CNT - 1;
-}
-
 /* What of a wait that began as @part is asked for, stays. False when nothing does. */
 static __always_inline bool wait_is_wanted(struct bp_wait *wait, __u32 part)
 {

@@ -16,6 +16,11 @@
 		__type(value, type_);             \
 	} name_ SEC(".maps")
 
+/* A program each for the events that can be sampled, so that which it is, and what it asks for, is
+ * known to the verifier. */
+#define BP_EACH_EVENT(entry_) entry_(0) entry_(1) entry_(2) entry_(3) entry_(4) entry_(5)
+_Static_assert(BP_EVENTS_SAMPLED == 6, "as many as BP_EACH_EVENT has");
+
 const volatile struct bp_config cfg;
 const volatile struct bp_glob globs[BP_GLOBS_MAX];
 

@@ -10,9 +10,14 @@
 /* What an entry knows of its sample. */
 struct bp_trigger {
 	__u64 ip, sp, fp; /* valid when is_user */
+	__u64 return_ip; /* likewise, at a function's entry: --by caller */
 	__u64 value;
+	__u64 hits; /* of a probe, that the sample stands for */
+	__u32 log2; /* of what there is a histogram of */
+	__u32 event; /* below BP_EVENTS_SAMPLED; a constant, and what depends on it is too */
 	__u32 is_user; /* the CPU was in user mode, or the probe is in user code */
 	__u32 is_32bit;
+	__u32 is_call_site; /* ip is where a call returns to */
 	__u32 has_kernel_stack; /* it is in the record */
 };
 
@@ -34,6 +39,15 @@ static __always_inline int regs_from_kernel(struct bp_scratch *s, struct task_st
 	return STEP_NEXT;
 }
 
+/* --by caller: the function that is entered, and who called it. */
+static __always_inline int sample_caller(__u32 slot, struct bp_scratch *s, struct task_struct *task,
+					 const struct bp_trigger *trigger)
+{
+	s->walk.sp = trigger->sp;
+	vma_begin(s, task);
+	return unwind_caller(slot, s, trigger->ip, trigger->return_ip);
+}
+
 /* The user part of the stack: the outcome, or STEP_SNAPSHOT. */
 static __always_inline int sample_user_stack(__u32 slot, struct bp_scratch *s,
 					     struct task_struct *task,
@@ -48,13 +62,16 @@ static __always_inline int sample_user_stack(__u32 slot, struct bp_scratch *s,
 	s->walk.mm = BPF_CORE_READ(task, mm);
 	if (!s->walk.mm)
 		return BP_STACK_NO_USER_STACK;
+	if (cfg.events[trigger->event].by_caller)
+		return trigger->is_user ? sample_caller(slot, s, task, trigger)
+					: BP_STACK_NOT_ASKED;
 	if (trigger->is_user) {
 		if (trigger->is_32bit)
 			return BP_STACK_USER_32BIT;
 		s->walk.ip = trigger->ip;
 		s->walk.sp = trigger->sp;
 		s->walk.fp = trigger->fp;
-		s->walk.is_call_site = 0;
+		s->walk.is_call_site = trigger->is_call_site;
 	} else {
 		outcome = regs_from_kernel(s, task);
 		if (outcome != STEP_NEXT)
@@ -81,7 +98,9 @@ static __always_inline void sample_kernel_stack(void *ctx, struct bp_scratch *s,
 	s->rec.kernel_cnt = 0;
 	if (cfg.no_kernel_stacks || trigger->is_user)
 		return;
-	bytes = bpf_get_stack(ctx, s->rec.frames, BP_FRAMES_KERNEL * 8, 0);
+	bytes = bpf_get_stack(ctx, s->rec.frames,
+			      cfg.events[trigger->event].by_caller ? 2 * 8 : BP_FRAMES_KERNEL * 8,
+			      0);
 	if (bytes > 0)
 		s->rec.kernel_cnt = (__u64)bytes / 8;
 }
@@ -181,16 +200,87 @@ static __always_inline struct bp_scratch *sample_claim(const struct bp_cpu *cpu,
 	return s;
 }
 
+/* Is it time for a sample of the probe? Then @trigger's value is multiplied by the hits that it
+ * stands for. */
+static __always_inline bool hit_is_due(struct bp_hits *hits,
+				       const volatile struct bp_event_config *event,
+				       struct bp_trigger *trigger)
+{
+	__u64 cnt, now_ns;
+
+	__sync_fetch_and_add(&hits->cnt, 1);
+	cnt = *(volatile __u64 *)&hits->cnt - hits->sampled_cnt;
+	if (event->period > 1 && cnt < event->period)
+		return false;
+	if (event->interval_ns) {
+		now_ns = bpf_ktime_get_ns();
+		if (now_ns - hits->sampled_ns < event->interval_ns)
+			return false;
+		hits->sampled_ns = now_ns;
+	}
+	hits->sampled_cnt += cnt;
+	trigger->hits = cnt;
+	trigger->value *= cnt;
+	return true;
+}
+
+/* What is to be done with the trigger. */
+enum sample_verdict {
+	SAMPLE_TAKE,
+	SAMPLE_FILTER,
+	SAMPLE_PASS_OVER, /* another one stands for it */
+};
+
+static __always_inline enum sample_verdict sample_judge(void *ctx, struct bp_cpu *cpu,
+							struct bp_trigger *trigger)
+{
+	const volatile struct bp_event_config *event = &cfg.events[trigger->event];
+
+	if (!filter_wants((void *)bpf_get_current_task()))
+		return SAMPLE_FILTER;
+	if (!event->is_counted)
+		return SAMPLE_TAKE;
+	if (cpu->is_excluded)
+		return SAMPLE_FILTER;
+	if (event->elapsed && !call_ends(ctx, trigger->event, &trigger->value))
+		return SAMPLE_FILTER;
+	if (event->elapsed)
+		trigger->log2 = log2_of(trigger->value);
+	return hit_is_due(&cpu->hits[trigger->event], event, trigger) ? SAMPLE_TAKE
+								      : SAMPLE_PASS_OVER;
+}
+
+/* Record the sample that @trigger is, in shard @shard_nr. */
+static __always_inline void sample_take(void *ctx, const struct bp_cpu *cpu, __u32 shard_nr,
+					const struct bp_trigger *trigger,
+					struct bp_event_counters *counters)
+{
+	struct bp_scratch *s;
+	int slot;
+
+	s = sample_claim(cpu, shard_nr, &slot);
+	if (!s) {
+		sample_book(counters, 1 + BP_LOST_SLOTS_BUSY);
+		return;
+	}
+	s->rec.key = bp_event_key(trigger->event, BP_PART_NONE, trigger->log2);
+	s->rec.value = trigger->value;
+	s->rec.value2 = cfg.parallelism ? trigger->value / process_running_cnt() : 0;
+	s->rec.variance = 0;
+	s->rec.weight = trigger->hits;
+	sample_record(ctx, slot, s, trigger, 0, counters);
+	scratch_release(s);
+}
+
 /* Take one sample in context @ctx. Always returns 0. */
-static __always_inline int sample(void *ctx, const struct bp_trigger *trigger)
+static __always_inline int sample(void *ctx, struct bp_trigger *trigger)
 {
 	__u32 cpu_nr = bpf_get_smp_processor_id(), zero = 0, shard_nr;
 	struct bp_cpu *cpu = bpf_map_lookup_elem(&cpus, &cpu_nr);
 	struct bp_ctl *control = bpf_map_lookup_elem(&ctl, &zero);
 	struct bp_event_counters *counters;
-	struct bp_scratch *s;
+	enum sample_verdict verdict;
 	struct bp_shard *shard;
-	int slot;
 
 	if (!cpu || !control)
 		return 0;
@@ -198,7 +288,11 @@ static __always_inline int sample(void *ctx, const struct bp_trigger *trigger)
 	shard = bpf_map_lookup_elem(&shards, &shard_nr);
 	if (!shard)
 		return 0;
-	counters = &shard->events[BP_EVENT_SAMPLE];
+	counters = &shard->events[trigger->event];
+	if (cfg.events[trigger->event].is_counted && !*(volatile __u32 *)&control->is_sampling) {
+		__sync_fetch_and_add(&counters->ran_off, 1);
+		return 0;
+	}
 	__sync_fetch_and_add(&counters->ran, 1);
 	if (!(__u32)bpf_get_current_pid_tgid())
 		__sync_fetch_and_add(&counters->ran_idle, 1);
@@ -206,22 +300,14 @@ static __always_inline int sample(void *ctx, const struct bp_trigger *trigger)
 		__sync_fetch_and_add(&counters->lost[BP_LOST_NO_SHARD], 1);
 		return 0;
 	}
-	if (!filter_wants((void *)bpf_get_current_task())) {
+	verdict = sample_judge(ctx, cpu, trigger);
+	if (verdict != SAMPLE_TAKE) {
 		__sync_fetch_and_add(&counters->filtered, 1);
+		if (verdict == SAMPLE_PASS_OVER)
+			__sync_fetch_and_add(&counters->passed_over, 1);
 		return 0;
 	}
-	s = sample_claim(cpu, shard_nr, &slot);
-	if (!s) {
-		sample_book(counters, 1 + BP_LOST_SLOTS_BUSY);
-		return 0;
-	}
-	s->rec.key = BP_EVENT_SAMPLE;
-	s->rec.value = trigger->value;
-	s->rec.value2 = cfg.parallelism ? trigger->value / process_running_cnt() : 0;
-	s->rec.variance = 0;
-	s->rec.weight = 1;
-	sample_record(ctx, slot, s, trigger, 0, counters);
-	scratch_release(s);
+	sample_take(ctx, cpu, shard_nr, trigger, counters);
 	return 0;
 }
 

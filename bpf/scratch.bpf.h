@@ -62,6 +62,7 @@ struct bp_unwind {
 	__u64 hash;
 	__u64 bx; /* rbx, when bx_state is BX_LOADED */
 	struct mm_struct *mm;
+	__u64 trampoline; /* of return probes: unwind_return.bpf.h */
 	__u32 is_call_site; /* ip is a return address: the frame is the call before it */
 	__u32 user_total;
 	__u32 mm_nr; /* whose mappings: index into the slot's mms */

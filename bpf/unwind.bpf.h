@@ -105,6 +105,7 @@ static __always_inline bool stack_word(struct bp_scratch *s, __u64 addr, __u64 *
 
 #include "unwind_fp.bpf.h"
 #include "unwind_row.bpf.h"
+#include "unwind_return.bpf.h"
 #include "snapshot.bpf.h"
 
 /* No page of rows: none yet, none in the file, or none to come. */
@@ -126,6 +127,11 @@ __noinline int unwind_step(__u32 slot)
 
 	if (!s)
 		return BP_STACK_NO_VMA;
+	if (s->walk.ip == s->walk.trampoline) {
+		notes_spoil(s);
+		if (!return_resolve(slot))
+			return BP_STACK_BAD_RETURN;
+	}
 	ip = s->walk.ip - !!s->walk.is_call_site;
 	cached = vma_at(slot, s, ip);
 	if (cached < 0)
@@ -142,6 +148,26 @@ __noinline int unwind_step(__u32 slot)
 	if (!vma->rows.page_cnt)
 		return step_without_rows(slot, s, vma->rows.state);
 	return step_row(slot, s, &vma->rows, bp_frame_off(frame));
+}
+
+/* Push the frame of the code at @ip and stay there. False when there is no code. */
+__noinline int unwind_push(__u32 slot, __u64 ip)
+{
+	struct bp_scratch *s = scratch_get(slot);
+	struct bp_vma *vma;
+	__u64 frame;
+	int cached;
+
+	if (!s)
+		return 0;
+	cached = vma_at(slot, s, ip);
+	if (cached < 0)
+		return 0;
+	vma = &walk_mm(s)->vmas[cached & (BP_VMAS_CACHED - 1)];
+	frame = vma->frame_base + (ip - vma->start);
+	frame_push(s, frame);
+	s->walk.has_raw |= !!(frame & BP_FRAME_RAW);
+	return vma->is_exec;
 }
 
 /* As many steps as fit a turn. STEP_NEXT: there is more. */
@@ -164,6 +190,7 @@ __noinline int unwind_turn(__u32 slot)
 static __always_inline int unwind_user(__u32 slot, struct bp_scratch *s)
 {
 	s->walk.window_at = WINDOW_NONE;
+	s->walk.trampoline = return_trampoline(s->walk.mm);
 	for (int i = 0; i < BP_WALK_MAX / BP_WALK_TURN; i++) {
 		int outcome = unwind_turn(slot);
 
@@ -175,6 +202,22 @@ static __always_inline int unwind_user(__u32 slot, struct bp_scratch *s)
 		return s->walk.guess;
 	}
 	return BP_STACK_TOO_DEEP;
+}
+
+/* No walk: the function that is entered at @ip, and the call that returns to @return_ip. */
+static __always_inline int unwind_caller(__u32 slot, struct bp_scratch *s, __u64 ip,
+					 __u64 return_ip)
+{
+	s->walk.ip = return_ip;
+	if (!unwind_push(slot, ip))
+		return BP_STACK_NO_VMA;
+	if (s->walk.ip == return_trampoline(s->walk.mm)) {
+		s->walk.trampoline = s->walk.ip;
+		s->walk.sp += ARCH_RETURN_SLOT_BYTES;
+		if (!return_resolve(slot))
+			return BP_STACK_BAD_RETURN;
+	}
+	return unwind_push(slot, s->walk.ip - 1) ? BP_STACK_COMPLETE : BP_STACK_BAD_RETURN;
 }
 
 #endif

@@ -111,8 +111,8 @@ struct bp_who {
 
 /* The events of a recording: index of bp_shard.events. */
 enum bp_event {
-	BP_EVENT_SAMPLE = 0, /* timers, PMU and software events */
-	BP_EVENT_SWITCH = 1, /* threads that come back to a CPU */
+	BP_EVENT_SAMPLED = 0, /* the first of BP_EVENTS_SAMPLED: what -e names */
+	BP_EVENT_SWITCH = BP_EVENTS_SAMPLED, /* threads that come back to a CPU */
 };
 
 /*
@@ -120,7 +120,7 @@ enum bp_event {
  * sum and the time runnable after it as sum2.
  */
 enum bp_part {
-	BP_PART_NONE = 0, /* another event's sample */
+	BP_PART_NONE = 0, /* a sample */
 	BP_PART_INTERRUPTIBLE, /* the states in which a thread leaves the CPU: blocked, ... */
 	BP_PART_UNINTERRUPTIBLE,
 	BP_PART_STOPPED, /* by a signal or a debugger */
@@ -135,10 +135,11 @@ enum bp_part {
 	BP_PART_DEAD, /* likewise */
 };
 
-/* The key of a count: its event, and of waits the part and the time blocked as a power of two. */
-static inline __u32 bp_event_key(__u32 event, __u32 part, __u32 log2_ns)
+/* The key of a count: its event, the part of waits, and as a power of two the time blocked or the
+ * value of --hist. */
+static inline __u32 bp_event_key(__u32 event, __u32 part, __u32 log2)
 {
-	return event | part << 8 | log2_ns << 16;
+	return event | part << 8 | log2 << 16;
 }
 
 static inline __u32 bp_key_event(__u32 key)
@@ -202,6 +203,9 @@ struct bp_event_counters {
 	__u64 ran_idle; /* of ran: those that found the idle task */
 	__u64 unseen; /* must have happened, but no program ran: a thread that runs and has not come
 		       */
+	__u64 ran_off; /* beside ran: a probe's hits while nothing was to be sampled */
+	__u64 passed_over; /* of filtered: hits of a probe between two samples, which stand for
+			      them */
 	__u64 lost[8];
 };
 
@@ -227,19 +231,29 @@ struct bp_shard {
 /* In mmap-able memory, one element. */
 struct bp_ctl {
 	__u32 epoch;
+	__u32 is_sampling; /* set by userspace; probes are in place before and after */
 	__u32 rows_nr; /* counts what was published and withdrawn */
 	struct bp_rows vdso_rows;
 	__u32 module_loads; /* counted by bp_module */
 	__u32 queue_times; /* set by userspace: the kernel's account says when threads are woken,
 			      and bp_wakeup is not attached */
+	__u32 pad;
 	/* When threads' times began and ended, CLOCK_MONOTONIC; 0: not yet. */
 	__u64 waits_start_ns, waits_end_ns;
+};
+
+/* A probe's hits on one CPU, which has no counter for them as it has for timers. */
+struct bp_hits {
+	__u64 cnt;
+	__u64 sampled_cnt; /* cnt at the last sample */
+	__u64 sampled_ns; /* when that was, CLOCK_MONOTONIC */
 };
 
 /* Per CPU number. */
 struct bp_cpu {
 	__u32 shard; /* 1 + shard number, 0: none */
-	__u32 pad;
+	__u32 is_excluded; /* by -C */
+	struct bp_hits hits[BP_EVENTS_SAMPLED];
 };
 
 enum bp_ring_type {
@@ -363,6 +377,18 @@ struct bp_glob {
 	__u32 token_mask[256];
 };
 
+/* An event that is sampled. */
+struct bp_event_config {
+	__u64 period; /* of probes: a sample every so many hits; 0: by interval_ns */
+	__u64 interval_ns; /* of probes: a sample when so long after the last one */
+	__u8 is_counted; /* by the program: probes and tracepoints */
+	__u8 is_return; /* of a function */
+	__u8 by_caller; /* the stack is the function and its caller */
+	__u8 elapsed; /* the value is the time since the function was entered */
+	__u8 has_where, has_weight, has_hist; /* expressions */
+	__u8 pad;
+};
+
 /* Set between open and load; constants to the verifier. */
 struct bp_config {
 	__u32 abi_hash;
@@ -393,13 +419,14 @@ struct bp_config {
 	__u32 budget; /* of a CPU's time for waits' stacks, in 1/1024; 0: no bound */
 	__u64 min_block_ns, max_block_ns;
 	__u64 cgroup_ids[BP_CGROUPS_MAX];
+	struct bp_event_config events[BP_EVENTS_SAMPLED];
 };
 
 _Static_assert(sizeof(struct bp_exe_key) == 40, "no padding");
 _Static_assert(sizeof(struct bp_who) == 72, "no padding");
 _Static_assert(sizeof(struct bp_stack) == 24, "no padding");
 _Static_assert(sizeof(struct bp_count) == 120, "no padding");
-_Static_assert(sizeof(struct bp_event_counters) == 104, "no padding");
+_Static_assert(sizeof(struct bp_event_counters) == 120, "no padding");
 _Static_assert(sizeof(struct bp_record) == BP_RECORD_HEAD_BYTES + 8 * (BP_FRAMES_MAX + 1),
 	       "no padding");
 _Static_assert(sizeof(struct bp_snapshot) ==

@@ -31,7 +31,9 @@ enum bp_limits {
 	 */
 	BP_FP_FRAME_BYTES_MAX = 1 << 20,
 
-	BP_EVENTS_MAX = 8,
+	BP_EVENTS_SAMPLED = 6, /* -e, in one recording */
+	BP_CALLS_MAX = 65536, /* calls whose time is taken, at once */
+	BP_EVENTS_MAX = BP_EVENTS_SAMPLED + 2,
 	BP_COMM_BYTES = 16,
 	BP_GLOBS_MAX = 8,
 	BP_GLOB_TOKENS_MAX = 31,

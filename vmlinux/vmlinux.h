@@ -38,10 +38,31 @@ typedef struct {
 } mm_context_t;
 
 /* mm_mt since "mm: start tracking VMAs with maple tree" (6.1) */
+/* Where uprobes' instructions are single-stepped, and where returns of probed functions go. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+};
+
 struct mm_struct {
 	struct maple_tree mm_mt;
 	unsigned long start_stack;
 	mm_context_t context;
+	struct uprobes_state uprobes_state;
+};
+
+/* A call of a function whose return is probed. */
+struct return_instance {
+	unsigned long stack; /* sp at its entry */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next; /* the call around it */
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
 };
 
 /* mm_rb until "mm: remove rb tree." (6.1) */
@@ -208,6 +229,7 @@ struct task_struct {
 	unsigned long nivcsw;
 	struct sched_entity se;
 	struct sched_info sched_info;
+	struct uprobe_task *utask;
 };
 
 /* __state since "sched: Change task_struct::state" (5.14) */

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "capture/loader.h"
+#include "capture/samplers.h"
 #include "capture/row_store.h"
 #include "unwind/table.h"
 
@@ -38,11 +39,12 @@ static double copy_ms(const struct unwind_table *table)
 {
 	struct capture_opts opts = {.no_kernel_stacks = true};
 	struct bp_exe_key key = {.ino = 1};
+	const struct samplers samplers = {.cnt = 1};
 	struct row_store store;
 	struct loader loader;
 	double ms = -1;
 
-	if (!loader_open(&loader, &opts) && !row_store_init(&store, &loader)) {
+	if (!loader_open(&loader, &opts, &samplers) && !row_store_init(&store, &loader)) {
 		uint64_t from = clock_monotonic_ns();
 
 		if (!row_store_add(&store, BP_EXE_FIRST, &key, table, 0, true))

@@ -12,6 +12,7 @@
  *	nested_uprobes [--plain] [SECONDS]
  * Exit: 0 intact, 2 corrupted, 1 trouble. The last line says the numbers.
  */
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -32,6 +33,7 @@
 #include "base/parse.h"
 #include "capture/drain.h"
 #include "capture/loader.h"
+#include "capture/samplers.h"
 #include "capture/rows_feed.h"
 
 enum { THREADS = 8, DEPTH = 180 };
@@ -90,24 +92,20 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-static int attach_uprobe(int prog_fd)
+/* The event: probed() in this program. 0 or negative errno. */
+static int find_probed(struct event_site *site)
 {
-	_cleanup_free_ char *type = fs_read_line("/sys/bus/event_source/devices/uprobe/type");
-	struct perf_event_attr attr = {.size = sizeof(attr)};
-	uint64_t type_nr, base = 0;
 	FILE *maps = fopen("/proc/self/maps", "r");
-	int fd;
+	uint64_t base = 0;
 
-	if (!type || parse_u64(type, &type_nr) || !maps || fscanf(maps, "%lx", &base) != 1)
+	if (!maps || fscanf(maps, "%lx", &base) != 1)
 		return -ENOENT;
 	fclose(maps);
-	attr.type = type_nr;
-	attr.config1 = (uint64_t)(uintptr_t) "/proc/self/exe";
-	attr.config2 = (uint64_t)(uintptr_t)probed - base;
-	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog_fd))
-		return -errno;
-	return fd;
+	*site = (struct event_site){
+		.path = "/proc/self/exe",
+		.file_off = (uint64_t)(uintptr_t)probed - base,
+	};
+	return 0;
 }
 
 /* Sample @i, which should not be there: whose, how many, how deep, and what stands at its root. */
@@ -250,18 +248,25 @@ int main(int argc, char **argv)
 {
 	bool plain = argc > 1 && !strcmp(argv[1], "--plain");
 	int seconds = argc > 1 + plain ? (int)strtol(argv[1 + plain], NULL, 10) : 5;
-	struct capture_opts opts = {
-		.load_uprobe = true, .no_kernel_stacks = true, .test_plain_scratch = plain};
+	struct capture_opts opts = {.no_kernel_stacks = true, .test_plain_scratch = plain};
+	struct samplers samplers = {.cnt = 1};
+	struct event *event = &samplers.items[0].event;
+	struct event_site site;
 	struct bp_event_counters sum = {0};
 	struct loader loader;
 	struct rows_feed feed;
 	struct drain drain;
-	int fd, status = 1;
+	struct probes probes;
+	int status = 1;
 
-	if (loader_open(&loader, &opts))
+	*event = (struct event){.name = "probe",
+				.period = 1,
+				.sites = &site,
+				.site_cnt = 1,
+				.spec.kind = EVENT_UPROBE};
+	if (find_probed(&site) || loader_open(&loader, &opts, &samplers))
 		return 1;
-	if (drain_init(&drain, &loader, &opts) ||
-	    drain_begin_window(&drain, &(struct event_spec){.name = "probe", .period = 1}))
+	if (drain_init(&drain, &loader, &opts, &samplers) || drain_begin_window(&drain))
 		return 1;
 	if (rows_feed_init(&feed, &loader, &drain.exes))
 		return 1;
@@ -270,14 +275,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no unwind rows for this program\n");
 		return 1;
 	}
-	fd = attach_uprobe(loader_uprobe_fd(&loader));
-	if (fd < 0) {
-		fprintf(stderr, "uprobe: %s\n", strerror(-fd));
+	if (probes_open(event, bpf_program__fd(loader.programs.samplers[0]), PROBES_AT_KIND,
+			&probes))
 		return 1;
-	}
+	loader_set_sampling(&loader, true);
 	if (!run_threads(&drain, &loader, &sum, seconds))
 		status = report(&drain, &sum);
-	close(fd);
+	probes_close(&probes);
 	rows_feed_deinit(&feed);
 	drain_deinit(&drain);
 	loader_close(&loader);

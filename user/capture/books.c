@@ -36,6 +36,8 @@ void books_add(struct books *books, uint32_t shard, const struct bp_event_counte
 	window->recorded += counters->recorded;
 	window->ran_idle += counters->ran_idle;
 	window->unseen += counters->unseen;
+	window->passed_over += counters->passed_over;
+	books->ran_off += counters->ran_off;
 	for (int i = 0; i < BP_LOSS_CNT; i++)
 		window->lost[i] += counters->lost[i];
 }
@@ -43,7 +45,7 @@ void books_add(struct books *books, uint32_t shard, const struct bp_event_counte
 /* Ticks of a PMU event in frequency mode: its counter by the mean period of what ran. */
 static uint64_t book_ticks(const struct perf_events *events, const struct event_cpu *cpu)
 {
-	return events->spec.is_freq ? UINT64_MAX : cpu->ticks;
+	return events->event->is_freq ? UINT64_MAX : cpu->ticks;
 }
 
 static void fill_row(struct book *book, uint64_t ticks, const struct idle *idle_now,
@@ -74,7 +76,7 @@ static void book_close(struct book *book, const struct perf_events *events,
 		       struct ledger_row *row)
 {
 	fill_row(book, book_ticks(events, cpu), idle_now,
-		 events->spec.is_clock ? events->spec.period : 0, row);
+		 events->event->is_clock ? events->event->period : 0, row);
 	memset(&book->window, 0, sizeof(book->window));
 	book->idle = *idle_now;
 }
@@ -121,12 +123,12 @@ int books_close_window(struct books *books, const struct perf_events *events, ui
 	}
 	event->sum.cpu = -1;
 	if (kernel_runs)
-		event->sum.kernel_runs = kernel_runs - ran_before;
+		event->sum.kernel_runs = kernel_runs - books->ran_off - ran_before;
 	return 0;
 }
 
-int books_close_waits(struct books *books, uint64_t kernel_runs, uint64_t misses,
-		      struct ledger_event *event)
+int books_close_counted(struct books *books, uint64_t kernel_runs, uint64_t misses,
+			struct ledger_event *event)
 {
 	uint64_t ran_before = 0;
 
@@ -141,6 +143,7 @@ int books_close_waits(struct books *books, uint64_t kernel_runs, uint64_t misses
 			 book->ran_total + book->never_ran_total + book->window.ran +
 				 book->window.unseen,
 			 NULL, 0, row);
+		event->passed_over += book->window.passed_over;
 		memset(&book->window, 0, sizeof(book->window));
 	}
 	/* The kernel does not tell on which CPU. */
@@ -154,6 +157,6 @@ int books_close_waits(struct books *books, uint64_t kernel_runs, uint64_t misses
 	}
 	event->sum.cpu = -1;
 	if (kernel_runs)
-		event->sum.kernel_runs = kernel_runs - ran_before;
+		event->sum.kernel_runs = kernel_runs - books->ran_off - ran_before;
 	return 0;
 }

@@ -22,7 +22,8 @@ struct books {
 	struct book *items; /* owned; indexed by shard number */
 	size_t cnt;
 	int idle_fd; /* borrowed: program bp_idle_exits */
-	uint64_t misses_total; /* of the windows handed out: books_close_waits() */
+	uint64_t ran_off; /* runs that are none of the event's: see struct bp_event_counters */
+	uint64_t misses_total; /* of the windows handed out: books_close_counted() */
 };
 
 /* One book per CPU of @present, in shard order. @idle_fd: see idle.h. 0 or -ENOMEM. */
@@ -45,10 +46,10 @@ int books_close_window(struct books *books, const struct perf_events *events, ui
 		       struct ledger_event *event);
 
 /*
- * The same for waits, which nothing ticks for: @kernel_runs as above of the program that sees
- * threads come back, @misses how often the kernel did not run it because it ran.
+ * The same for what nothing ticks for, waits and probes: @kernel_runs as above of the program that
+ * counts them, @misses how often the kernel did not run it because it ran.
  */
-int books_close_waits(struct books *books, uint64_t kernel_runs, uint64_t misses,
-		      struct ledger_event *event);
+int books_close_counted(struct books *books, uint64_t kernel_runs, uint64_t misses,
+			struct ledger_event *event);
 
 #endif

@@ -17,6 +17,7 @@
 #include "capture/frames.h"
 #include "capture/hotplug.h"
 #include "capture/own_memory.h"
+#include "capture/probe_cost.h"
 
 #define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
 #define DRAIN_PERIOD_MIN_NS (50 * NSEC_PER_MSEC)
@@ -66,58 +67,41 @@ static int pick_cpus(const struct capture_opts *opts, struct number_set *out)
 	return err;
 }
 
-static int capture_open_books(struct capture *cap)
+static int capture_open_events(struct capture *cap, const struct capture_opts *opts)
 {
-	struct number_set present = {0};
-	int err = cpus_read("present", &present);
+	struct number_set cpus = {0}, present = {0};
+	int err = pick_cpus(opts, &cpus);
 
 	if (!err)
-		err = books_init(&cap->books, &present, loader_idle_fd(&cap->loader));
+		err = cpus_read("present", &present);
+	if (!err)
+		err = samplers_open(&cap->samplers, &cap->loader, &cpus, &present);
 	if (!err && cap->wait_opts.is_wanted)
 		err = books_init(&cap->wait_books, &present, -1);
+	number_set_deinit(&cpus);
 	number_set_deinit(&present);
 	return err;
 }
 
-static int capture_open_events(struct capture *cap, const struct capture_opts *opts,
-			       const struct event_spec *spec)
-{
-	struct number_set cpus = {0};
-	int err = pick_cpus(opts, &cpus);
-
-	if (err)
-		return err;
-	if (!opts->waits.is_alone)
-		err = perf_events_open(&cap->events, spec, &cpus, loader_oncpu_fd(&cap->loader));
-	number_set_deinit(&cpus);
-	return err ? err : capture_open_books(cap);
-}
-
 static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 {
-	struct event_spec spec;
 	int err;
 
 	raise_fd_limit();
 	err = targets_open(&cap->targets, opts->tgids);
-	if (err)
-		return err;
-	if (opts->waits.is_alone)
-		spec = (struct event_spec){.name = WAITS_EVENT};
-	else
-		err = event_resolve(opts->event, opts->freq_hz ? opts->freq_hz : 99, opts->period,
-				    &spec);
-	if (err)
-		return err;
-	err = loader_open(&cap->loader, opts);
-	if (err)
-		return err;
-	err = capture_open_events(cap, opts, &spec);
-	if (err)
-		return err;
-	err = drain_init(&cap->drain, &cap->loader, opts);
 	if (!err)
-		err = drain_begin_window(&cap->drain, &spec);
+		err = samplers_resolve(&cap->samplers, opts);
+	if (!err)
+		err = loader_open(&cap->loader, opts, &cap->samplers);
+	if (!err)
+		err = capture_open_events(cap, opts);
+	if (!err)
+		err = probe_cost_check(&cap->samplers, &cap->loader, opts->is_forced);
+	if (err)
+		return err;
+	err = drain_init(&cap->drain, &cap->loader, opts, &cap->samplers);
+	if (!err)
+		err = drain_begin_window(&cap->drain);
 	if (!err)
 		err = rows_feed_init(&cap->rows, &cap->loader, &cap->drain.exes);
 	cap->drain.snapshots.feed = &cap->rows;
@@ -182,13 +166,8 @@ static int capture_watch_kernel(struct capture *cap)
 static int capture_enable(struct capture *cap)
 {
 	struct number_set present = {0};
-	int err = 0;
+	int err = samplers_enable(&cap->samplers, &cap->loader);
 
-	if (!cap->wait_opts.is_alone) {
-		err = perf_events_enable(&cap->events);
-		if (err)
-			log_error("enable event '%s': %s", cap->events.spec.name, strerror(-err));
-	}
 	if (err || !cap->watches_switches)
 		return err;
 	err = cpus_read("present", &present);
@@ -206,7 +185,6 @@ int capture_start(struct capture *cap)
 	cap->window_time_ns = clock_realtime_ns();
 	cap->window_start_ns = clock_monotonic_ns();
 	cap->next_drain_ns = cap->window_start_ns + cap->drain_period_ns;
-	books_start(&cap->books);
 	err = capture_enable(cap);
 	if (err)
 		return err;
@@ -224,10 +202,10 @@ static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counte
 {
 	struct capture *cap = arg;
 
-	books_add(&cap->books, shard, &counters[BP_EVENT_SAMPLE]);
+	cap->samples += samplers_add(&cap->samplers, shard, counters);
 	if (cap->wait_opts.is_wanted)
 		books_add(&cap->wait_books, shard, &counters[BP_EVENT_SWITCH]);
-	cap->samples += counters[BP_EVENT_SAMPLE].recorded + counters[BP_EVENT_SWITCH].recorded;
+	cap->samples += counters[BP_EVENT_SWITCH].recorded;
 }
 
 static void capture_ask_symbols(struct capture *cap)
@@ -253,7 +231,7 @@ static int capture_drain(struct capture *cap)
 	uint64_t rss, now = clock_monotonic_ns();
 	int epoch, err;
 
-	perf_events_read_ticks(&cap->events);
+	samplers_read_ticks(&cap->samplers);
 	epoch = loader_flip(&cap->loader);
 	if (epoch < 0)
 		return epoch;
@@ -345,10 +323,10 @@ static void handle_hotplug(struct capture *cap)
 		if (!hotplug_next(cap->hotplug_fd, &event, &more))
 			continue;
 		if (event.is_online) {
-			perf_events_cpu_online(&cap->events, event.cpu);
+			samplers_cpu_online(&cap->samplers, event.cpu);
 			ksym_events_cpu_online(&cap->kernel.events, event.cpu);
 		} else {
-			perf_events_cpu_offline(&cap->events, event.cpu);
+			samplers_cpu_offline(&cap->samplers, event.cpu);
 			ksym_events_cpu_offline(&cap->kernel.events, event.cpu);
 		}
 	}
@@ -408,10 +386,9 @@ uint64_t capture_samples(const struct capture *cap)
 	return cap->samples;
 }
 
-const char *capture_event_name(const struct capture *cap, bool *is_fallback)
+const struct event *capture_event(const struct capture *cap, uint32_t nr)
 {
-	*is_fallback = cap->events.spec.is_fallback;
-	return cap->events.spec.name;
+	return nr < cap->samplers.cnt ? &cap->samplers.items[nr].event : NULL;
 }
 
 static int collect_thread(void *arg, const struct bp_asleep *thread)
@@ -480,12 +457,12 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	free(cap->handed_modules);
 	cap->handed_modules = drain_take_modules(&cap->drain, &cap->handed_cnt);
 	hand_off_cpu(cap);
-	return drain_begin_window(&cap->drain, &cap->events.spec);
+	return drain_begin_window(&cap->drain);
 }
 
 int capture_stop(struct capture *cap)
 {
-	perf_events_disable(&cap->events);
+	samplers_disable(&cap->samplers, &cap->loader);
 	waits_end(&cap->waits);
 	cap->is_stopped = true;
 	return 0;
@@ -520,11 +497,10 @@ void capture_close(struct capture *cap)
 {
 	if (!cap)
 		return;
-	perf_events_close(&cap->events);
+	samplers_close(&cap->samplers);
 	rows_feed_deinit(&cap->rows);
 	drain_deinit(&cap->drain);
 	free(cap->handed_modules);
-	books_deinit(&cap->books);
 	books_deinit(&cap->wait_books);
 	waits_deinit(&cap->waits);
 	hand_off_cpu(cap);

@@ -20,6 +20,7 @@
 #include <sys/types.h>
 
 #include "base/parse.h"
+#include "event/event.h"
 #include "proc/kernel_map.h"
 #include "proc/module.h"
 #include "profile/ledger.h"
@@ -38,6 +39,7 @@ enum capture_by {
 	BY_CPU = 1 << 4,
 	BY_CGROUP = 1 << 5,
 	BY_UID = 1 << 6,
+	BY_CALLER = 1 << 7, /* who calls a probed function */
 };
 
 /* What is recorded of the time that threads do not run. */
@@ -60,11 +62,12 @@ enum capture_wait_state {
 };
 
 struct capture_opts {
-	const char *event; /* NULL: cycles where there is a PMU, else cpu-clock; or "cycles",
-			      "cpu-clock", "cpu-cycles", "instructions", "task-clock",
-			      "page-faults", ... */
-	uint64_t freq_hz; /* default 99 */
-	uint64_t period; /* -c; 0: by freq_hz */
+	const char *const *events; /* each as event_parse() has it, NULL-terminated; NULL or empty:
+				      cycles where there is a PMU, else cpu-clock */
+	uint64_t freq_hz; /* -F; 0: the event's default */
+	uint64_t period; /* -c; 0: likewise */
+	bool is_forced; /* whatever the events cost */
+	bool elapsed; /* of probes: the value is the time of a call */
 	const struct number_set *cpus; /* NULL: all */
 	const struct number_set *tgids, *tids, *uids; /* NULL or empty: no filter of that kind */
 	const char *const *comms; /* globs, NULL-terminated; NULL: no filter */
@@ -82,7 +85,6 @@ struct capture_opts {
 	bool follow_command; /* a COMMAND will be added with capture_add_command() */
 	struct capture_wait_opts waits; /* --off-cpu, --wall */
 	bool parallelism; /* a further value of samples: divided by the process' running threads */
-	bool load_uprobe; /* load the probe program too */
 	bool test_plain_scratch; /* tests only, see struct bp_config */
 };
 
@@ -120,9 +122,9 @@ int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd);
 /* Samples recorded so far, for a progress line. Cheap. */
 uint64_t capture_samples(const struct capture *cap);
 
-/* The event in use: name ("cpu-clock"), its period, and whether it replaced a missing PMU. Borrowed
+/* Event @nr of those that are sampled, as it is on this machine; NULL: there are fewer. Borrowed
  * from @cap. */
-const char *capture_event_name(const struct capture *cap, bool *is_fallback);
+const struct event *capture_event(const struct capture *cap, uint32_t nr);
 
 /*
  * Flip, drain, and hand out everything since the last call: *@out_profile (owned by the caller:

@@ -24,24 +24,29 @@ static void fill_stacks(const struct drain *drain, struct ledger_stacks *stacks)
 	stacks->snapshots = drain->snapshot_cnt;
 }
 
-static int fill_event(struct capture *cap, struct ledger *ledger)
+static int fill_events(struct capture *cap, struct ledger *ledger)
 {
-	const struct event_spec *spec = &cap->events.spec;
-	struct ledger_event *event = &ledger->events[ledger->event_cnt++];
-	struct program_stats stats = {0};
-	int err;
+	bool is_at_rest = cap->is_stopped && cap->loader.stats_fd >= 0;
+	int err = 0;
 
-	snprintf(event->name, sizeof(event->name), "%s", spec->name);
-	snprintf(event->unit, sizeof(event->unit), "samples");
-	event->period = spec->period;
-	if (cap->is_stopped && cap->loader.stats_fd >= 0)
-		loader_program_stats(loader_oncpu_fd(&cap->loader), &stats);
-	err = books_close_window(&cap->books, &cap->events, stats.runs, event);
-	ledger_sum(ledger);
-	/* What the programs say they recorded against what arrived: the sum row shows the latter.
-	 */
-	event->sum.recorded = cap->drain.recorded[BP_EVENT_SAMPLE];
+	for (uint32_t i = 0; i < cap->samplers.cnt && !err; i++)
+		err = sampler_close_window(&cap->samplers.items[i], is_at_rest,
+					   &ledger->events[ledger->event_cnt++]);
 	return err;
+}
+
+/* What the programs say they recorded against what arrived: the sum rows show the latter. */
+static void fill_sums(const struct capture *cap, struct ledger *ledger)
+{
+	const uint64_t *recorded = cap->drain.recorded;
+	uint32_t cnt = cap->samplers.cnt;
+
+	ledger_sum(ledger);
+	for (uint32_t i = 0; i < cnt; i++)
+		ledger->events[i].sum.recorded = recorded[i];
+	if (cnt < ledger->event_cnt)
+		ledger->events[cnt].sum.recorded =
+			recorded[BP_EVENT_SWITCH] - ledger->events[cnt].asleep;
 }
 
 static int fill_waits(struct capture *cap, struct ledger *ledger)
@@ -55,31 +60,29 @@ static int fill_waits(struct capture *cap, struct ledger *ledger)
 	waits_runs(&cap->waits, &runs, &misses);
 	if (!cap->is_stopped || cap->loader.stats_fd < 0)
 		runs = 0;
-	err = books_close_waits(&cap->wait_books, runs, misses, event);
-	ledger_sum(ledger);
+	err = books_close_counted(&cap->wait_books, runs, misses, event);
 	if (cap->drain.totals_lost)
 		log_warn("the times of %llu threads found no room: sums are too small by them",
 			 (unsigned long long)cap->drain.totals_lost);
 	cap->drain.totals_lost = 0;
 	event->thinned = cap->drain.off_cpu->thinned;
 	event->asleep = cap->drain.asleep_cnt;
-	event->sum.recorded = cap->drain.recorded[BP_EVENT_SWITCH] - event->asleep;
 	return err;
 }
 
 int capture_fill_ledger(struct capture *cap, struct ledger *ledger)
 {
 	struct utsname uts;
-	int err = 0;
+	int err;
 
 	if (!uname(&uts)) {
 		snprintf(ledger->kernel, sizeof(ledger->kernel), "%.63s", uts.release);
 		snprintf(ledger->arch, sizeof(ledger->arch), "%.15s", uts.machine);
 	}
-	if (!cap->wait_opts.is_alone)
-		err = fill_event(cap, ledger);
+	err = fill_events(cap, ledger);
 	if (!err && cap->wait_opts.is_wanted)
 		err = fill_waits(cap, ledger);
+	fill_sums(cap, ledger);
 	fill_stacks(&cap->drain, &ledger->stacks);
 	capture_cost(cap, &ledger->cost);
 	return err;

@@ -8,17 +8,16 @@
 #include "capture/drain.h"
 #include "capture/kernel_watch.h"
 #include "capture/loader.h"
-#include "capture/perf_events.h"
 #include "capture/rows_feed.h"
+#include "capture/samplers.h"
 #include "capture/targets.h"
 #include "capture/waits.h"
 
 struct capture {
 	struct loader loader;
-	struct perf_events events;
+	struct samplers samplers;
 	struct drain drain;
 	struct rows_feed rows;
-	struct books books;
 	struct targets targets;
 	struct debuginfod *debuginfod; /* borrowed; may be NULL */
 	struct kernel_watch kernel;

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "capture/capture.h"
 #include "capture/loader.h"
+#include "capture/samplers.h"
 #include "capture/waits.h"
 
 typedef void probe_fn(struct capture_probe *probe);
@@ -99,11 +100,12 @@ static void probe_pmu(struct capture_probe *probe)
 /* Load what @opts need without a word about it. As loader_open(). */
 static int load_quietly(struct loader *loader, const struct capture_opts *opts)
 {
+	const struct samplers samplers = {.cnt = !opts->waits.is_alone}; /* a counter */
 	enum log_level level = log_get_level();
 	int err;
 
 	log_set_level(LOG_QUIET);
-	err = loader_open(loader, opts);
+	err = loader_open(loader, opts, &samplers);
 	log_set_level(level);
 	return err;
 }

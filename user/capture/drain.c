@@ -13,6 +13,8 @@
 #include "base/log.h"
 #include "capture/frames.h"
 #include "capture/labels.h"
+#include "capture/samplers.h"
+#include "profile/value_hist.h"
 
 /*
  * Ring records that wait for their epoch to close. From FLIP on a flip is due; from FULL on the
@@ -55,13 +57,16 @@ static void fill_values(const struct drain *drain, const struct counted *counted
 {
 	const struct drain_columns *at = &drain->columns;
 	int64_t sum = (int64_t)counted->sum, sum2 = (int64_t)counted->sum2;
+	uint32_t event = bp_key_event(counted->key);
 
-	if (bp_key_event(counted->key) == BP_EVENT_SAMPLE) {
+	if (event < BP_EVENTS_SAMPLED) {
 		values[at->samples] = (int64_t)counted->count;
-		values[at->event] = sum;
-		if (at->parallel != PROFILE_NONE)
-			values[at->parallel] = sum2;
-		if (at->sum != PROFILE_NONE)
+		values[at->events[event]] = sum;
+		if (at->counts[event] != PROFILE_NONE)
+			values[at->counts[event]] = (int64_t)counted->weight;
+		if (at->parallel[event] != PROFILE_NONE)
+			values[at->parallel[event]] = sum2;
+		if (at->sum != PROFILE_NONE && drain->samplers->items[event].event.is_clock)
 			values[at->sum] = sum;
 		return;
 	}
@@ -82,6 +87,9 @@ static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
 	fill_values(drain, counted, values);
 	if (event == BP_EVENT_SWITCH)
 		labels = wait_labels(drain, labels, who, counted->key);
+	else if (drain->has_hist)
+		labels = value_hist_labels(drain->prof, labels, bp_key_log2(counted->key),
+					   drain->elapsed ? "nanoseconds" : "");
 	sample = profile_sample(drain->prof, stack, labels, values);
 	if (counted->variance && drain->off_cpu && sample != PROFILE_NONE &&
 	    off_cpu_add_variance(drain->off_cpu, sample,
@@ -91,7 +99,7 @@ static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
 		outcome = BP_STACK_PROFILE_FULL;
 	drain->outcomes[outcome < BP_STACK_OUTCOME_CNT ? outcome : BP_STACK_COMPLETE] +=
 		counted->count;
-	drain->recorded[event & 1] += counted->count;
+	drain->recorded[event] += counted->count;
 }
 
 static void add_total(struct drain *drain, const struct bp_who *who, uint64_t cpu_ns,
@@ -188,16 +196,20 @@ static int on_ring_record(void *arg, void *data, size_t len)
 	return drain->taken_bytes > drain->loader->sizes.ring_bytes ? -ENOBUFS : 0;
 }
 
-int drain_init(struct drain *drain, struct loader *loader, const struct capture_opts *opts)
+int drain_init(struct drain *drain, struct loader *loader, const struct capture_opts *opts,
+	       const struct samplers *samplers)
 {
 	int err;
 
 	*drain = (struct drain){
 		.loader = loader,
+		.samplers = samplers,
 		.by = opts->by,
 		.max_depth = opts->max_depth,
 		.wait_opts = opts->waits,
 		.parallelism = opts->parallelism,
+		.elapsed = opts->elapsed,
+		.has_hist = opts->elapsed,
 	};
 	buf_init(&drain->waiting, WAITING_MAX_BYTES);
 	err = exes_init(&drain->exes);
@@ -253,30 +265,49 @@ static int begin_off_cpu(struct drain *drain)
 	return 0;
 }
 
-/* Of what is sampled: the samples, what they stand for, and the latter shared among threads. */
-static void declare_event(struct drain *drain, struct profile *prof, const struct event_spec *spec)
+/* What event @nr counts, and of time the same shared among the threads that run. */
+static void declare_event(struct drain *drain, struct profile *prof, uint32_t nr)
 {
-	const char *name = spec->is_clock ? "cpu" : spec->name;
-	const char *unit = spec->is_clock ? "nanoseconds" : "count";
-	char parallel[LEDGER_NAME_MAX + 16];
+	const struct event *event = &drain->samplers->items[nr].event;
+	const char *name = event->is_clock ? "cpu" : event->name;
+	const char *unit = event->is_clock || drain->elapsed ? "nanoseconds" : "count";
+	char parallel[LEDGER_NAME_MAX + 16], calls[LEDGER_NAME_MAX + 16];
 
-	drain->columns.samples = profile_add_value_type(prof, "samples", "count");
-	drain->columns.event = profile_add_value_type(prof, name, unit);
-	prof->period_type = prof->value_types[drain->columns.event];
-	prof->period = (int64_t)spec->period;
+	if (drain->elapsed) {
+		snprintf(calls, sizeof(calls), "%s_calls", name);
+		drain->columns.counts[nr] = profile_add_value_type(prof, calls, "count");
+	}
+	drain->columns.events[nr] = profile_add_value_type(prof, name, unit);
 	if (!drain->parallelism)
 		return;
 	snprintf(parallel, sizeof(parallel), "%s_parallel", name);
-	drain->columns.parallel = profile_add_value_type(prof, parallel, unit);
+	drain->columns.parallel[nr] = profile_add_value_type(prof, parallel, unit);
 }
 
-static void declare_values(struct drain *drain, struct profile *prof, const struct event_spec *spec)
+static void declare_events(struct drain *drain, struct profile *prof)
+{
+	const struct samplers *samplers = drain->samplers;
+	struct drain_columns *at = &drain->columns;
+
+	if (!samplers->cnt)
+		return;
+	at->samples = profile_add_value_type(prof, "samples", "count");
+	for (uint32_t i = 0; i < samplers->cnt; i++)
+		declare_event(drain, prof, i);
+	prof->period_type = prof->value_types[at->events[0]];
+	prof->period = (int64_t)samplers->items[0].event.period;
+	/* One sample of a probe may stand for many of its hits; of several events, samples add up
+	 * what is not alike. */
+	if (samplers->cnt > 1 || samplers->items[0].event.spec.kind != EVENT_COUNTER)
+		prof->default_value = at->events[0];
+}
+
+static void declare_values(struct drain *drain, struct profile *prof)
 {
 	struct drain_columns *at = &drain->columns;
 
 	memset(at, 0xff, sizeof(*at));
-	if (!drain->wait_opts.is_alone)
-		declare_event(drain, prof, spec);
+	declare_events(drain, prof);
 	if (!drain->off_cpu)
 		return;
 	off_cpu_declare(prof, drain->wait_opts.is_alone ? "off_cpu" : "wall");
@@ -286,7 +317,7 @@ static void declare_values(struct drain *drain, struct profile *prof, const stru
 	at->sum = prof->value_type_cnt - 1;
 }
 
-int drain_begin_window(struct drain *drain, const struct event_spec *spec)
+int drain_begin_window(struct drain *drain)
 {
 	struct profile *prof = malloc(sizeof(*prof));
 
@@ -294,7 +325,7 @@ int drain_begin_window(struct drain *drain, const struct event_spec *spec)
 		free(prof);
 		return -ENOMEM;
 	}
-	declare_values(drain, prof, spec);
+	declare_values(drain, prof);
 	drain->kernel_mapping = profile_mapping(prof, "[kernel.kallsyms]", "");
 	drain->anon_mapping = PROFILE_NONE;
 	drain->unknown_mapping = PROFILE_NONE;

@@ -17,7 +17,6 @@
 #include "capture/exes.h"
 #include "capture/jit.h"
 #include "capture/loader.h"
-#include "capture/perf_events.h"
 #include "capture/snapshot.h"
 #include "proc/kernel_map.h"
 #include "profile/ledger.h"
@@ -25,14 +24,18 @@
 #include "profile/profile.h"
 
 struct ring_buffer;
+struct samplers;
 
 /* Indices of value types; PROFILE_NONE where the window has none. */
 struct drain_columns {
-	uint32_t samples, event, parallel, waits, blocked, runnable, sum;
+	uint32_t samples, waits, blocked, runnable, sum;
+	/* counts: how often, where the event's value is something else. */
+	uint32_t events[BP_EVENTS_SAMPLED], counts[BP_EVENTS_SAMPLED], parallel[BP_EVENTS_SAMPLED];
 };
 
 struct drain {
 	struct loader *loader; /* borrowed */
+	const struct samplers *samplers; /* borrowed */
 	struct exes exes;
 	uint64_t nr; /* of this drain, counting from 1 */
 	struct ring_buffer *ring; /* owned */
@@ -58,9 +61,10 @@ struct drain {
 	uint64_t deepest;
 	uint32_t full_stack; /* what stacks beyond the bound are counted under; PROFILE_NONE: no
 				need yet */
-	uint64_t recorded[2]; /* samples put into the window's profile, by enum bp_event */
+	uint64_t recorded[BP_EVENTS_MAX]; /* samples put into the window's profile, by enum bp_event
+					   */
 	struct capture_wait_opts wait_opts;
-	bool parallelism;
+	bool parallelism, elapsed, has_hist;
 	struct drain_columns columns; /* of the window's profile */
 	struct off_cpu *off_cpu; /* owned: the window's; NULL: no waits are recorded */
 	uint64_t totals_lost;
@@ -68,12 +72,14 @@ struct drain {
 	struct ledger_snapshots snapshot_cnt; /* of the window */
 };
 
-int drain_init(struct drain *drain, struct loader *loader, const struct capture_opts *opts);
+/* @loader and @samplers: borrowed. 0 or -ENOMEM. */
+int drain_init(struct drain *drain, struct loader *loader, const struct capture_opts *opts,
+	       const struct samplers *samplers);
 void drain_deinit(struct drain *drain);
 
-/* Begin a window: a new empty profile with value types for @spec, or for waits; 0 or -ENOMEM. The
- * caller took prof and off_cpu before. */
-int drain_begin_window(struct drain *drain, const struct event_spec *spec);
+/* Begin a window: a new empty profile with value types for the events and for waits; 0 or -ENOMEM.
+ * The caller took prof and off_cpu before. */
+int drain_begin_window(struct drain *drain);
 
 /* A thread at the end of a window, before its epoch is flipped: its times, and where it sleeps. 0
  * or negative errno. */

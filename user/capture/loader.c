@@ -21,8 +21,10 @@
 #include "base/reader.h"
 #include "bpfprof.skel.h"
 #include "capture/cpus.h"
+#include "capture/event_programs.h"
 #include "capture/glob.h"
 #include "capture/kernel_types.h"
+#include "capture/samplers.h"
 #include "capture/vma_selftest.h"
 #include "capture/waits.h"
 
@@ -108,7 +110,8 @@ static int config_cgroups(struct bp_config *cfg, const char *const *paths)
 enum { SNAPSHOT_RING_MIN_BYTES = 256 << 10 };
 
 static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
-		       const struct capture_opts *opts, bool has_task_storage)
+		       const struct capture_opts *opts, const struct samplers *samplers,
+		       bool has_task_storage)
 {
 	struct bp_config *cfg = (struct bp_config *)&skel->rodata->cfg;
 	int err;
@@ -130,6 +133,7 @@ static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
 	cfg->test_plain_scratch = opts->test_plain_scratch;
 	cfg->no_snapshots = sizes->ring_bytes < SNAPSHOT_RING_MIN_BYTES;
 	waits_configure(opts, has_task_storage, cfg);
+	samplers_configure(samplers, opts, cfg->events);
 	err = config_cgroups(cfg, opts->cgroups);
 	return err ? err : config_globs(skel, opts->comms);
 }
@@ -170,8 +174,6 @@ static void choose_programs(struct bpfprof *skel, const struct capture_opts *opt
 {
 	bool follows = (has_numbers(opts->tgids) && !opts->no_inherit) || opts->follow_command;
 
-	bpf_program__set_autoload(skel->progs.bp_uprobe, opts->load_uprobe);
-	bpf_program__set_autoload(skel->progs.bp_oncpu, !opts->waits.is_alone);
 	bpf_program__set_autoload(skel->progs.bp_fork, follows);
 	bpf_program__set_autoload(skel->progs.bp_exit, follows);
 	bpf_program__set_autoload(skel->progs.bp_module,
@@ -216,12 +218,17 @@ static int map_memory(struct loader *loader)
 	return 0;
 }
 
-static int assign_shards(struct loader *loader, const struct number_set *present)
+/* @wanted: of -C; NULL: all. */
+static int assign_shards(struct loader *loader, const struct number_set *present,
+			 const struct number_set *wanted)
 {
 	int fd = bpf_map__fd(loader->skel->maps.cpus);
 
 	for (uint32_t i = 0; i < present->cnt; i++) {
-		struct bp_cpu cpu = {.shard = 1 + i};
+		struct bp_cpu cpu = {
+			.shard = 1 + i,
+			.is_excluded = wanted && !number_set_has(wanted, present->items[i]),
+		};
 
 		if (bpf_map_update_elem(fd, &present->items[i], &cpu, BPF_ANY))
 			return -errno;
@@ -279,7 +286,7 @@ static struct bpfprof *open_object(const struct capture_opts *opts, int *fd)
 }
 
 static int loader_load(struct loader *loader, const struct capture_opts *opts,
-		       bool has_task_storage)
+		       const struct samplers *samplers, bool has_task_storage)
 {
 	_cleanup_close_ int types_fd = -1;
 	struct number_set possible = {0};
@@ -296,12 +303,15 @@ static int loader_load(struct loader *loader, const struct capture_opts *opts,
 		explain_load_failure(err);
 		return err;
 	}
-	err = config_fill(loader->skel, &loader->sizes, opts, has_task_storage);
+	err = config_fill(loader->skel, &loader->sizes, opts, samplers, has_task_storage);
 	if (err)
 		return err;
 	choose_programs(loader->skel, opts);
+	event_programs_choose(&loader->programs, loader->skel, samplers);
 	waits_choose_programs(loader->skel, opts);
 	err = size_maps(loader->skel, &loader->sizes, possible_cnt);
+	if (!err && opts->elapsed)
+		err = bpf_map__set_max_entries(loader->skel->maps.calls, BP_CALLS_MAX);
 	if (!err)
 		err = bpfprof__load(loader->skel);
 	if (err)
@@ -321,7 +331,7 @@ static int loader_fill(struct loader *loader, const struct capture_opts *opts,
 	loader->barrier_inner_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bp_barrier", 4, 4, 1, NULL);
 	if (loader->barrier_inner_fd < 0)
 		return -errno;
-	err = assign_shards(loader, present);
+	err = assign_shards(loader, present, opts->cpus);
 	if (!err)
 		err = add_targets(loader, opts->tgids, BP_TARGET_TGID);
 	if (!err)
@@ -331,7 +341,8 @@ static int loader_fill(struct loader *loader, const struct capture_opts *opts,
 	return err;
 }
 
-int loader_open(struct loader *loader, const struct capture_opts *opts)
+int loader_open(struct loader *loader, const struct capture_opts *opts,
+		const struct samplers *samplers)
 {
 	struct number_set present = {0};
 	bool has_targets;
@@ -350,10 +361,10 @@ int loader_open(struct loader *loader, const struct capture_opts *opts)
 	sizes_choose(present.cnt, opts->max_kernel_bytes, has_targets, &loader->sizes);
 	/* It costs some 40 ms of CPU time. */
 	priority = priority_raise();
-	err = loader_load(loader, opts, true);
+	err = loader_load(loader, opts, samplers, true);
 	if (!err && !waits_storage_works(loader->skel)) {
 		bpfprof__destroy(loader->skel);
-		err = loader_load(loader, opts, false);
+		err = loader_load(loader, opts, samplers, false);
 	}
 	priority_restore(&priority);
 	if (!err)
@@ -388,14 +399,9 @@ void loader_close(struct loader *loader)
 	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1};
 }
 
-int loader_oncpu_fd(const struct loader *loader)
+void loader_set_sampling(struct loader *loader, bool is_sampling)
 {
-	return bpf_program__fd(loader->skel->progs.bp_oncpu);
-}
-
-int loader_uprobe_fd(const struct loader *loader)
-{
-	return bpf_program__fd(loader->skel->progs.bp_uprobe);
+	__atomic_store_n(&loader->mem.ctl->is_sampling, is_sampling, __ATOMIC_SEQ_CST);
 }
 
 int loader_ring_fd(const struct loader *loader)
@@ -501,25 +507,32 @@ void loader_program_stats(int prog_fd, struct program_stats *out)
 	out->misses = info.recursion_misses;
 }
 
+static void add_cost(const struct bpf_program *prog, struct program_stats *sum)
+{
+	struct program_stats stats;
+
+	if (!prog || bpf_program__fd(prog) < 0)
+		return;
+	loader_program_stats(bpf_program__fd(prog), &stats);
+	sum->runs += stats.runs;
+	sum->run_ns += stats.run_ns;
+}
+
 void loader_cost(const struct loader *loader, struct program_stats *out)
 {
 	const struct bpf_program *const programs[] = {
-		loader->skel->progs.bp_oncpu,	loader->skel->progs.bp_switch,
-		loader->skel->progs.bp_wakeup,	loader->skel->progs.bp_resumed,
-		loader->skel->progs.bp_waking,	loader->skel->progs.bp_born,
-		loader->skel->progs.bp_renamed,
+		loader->skel->progs.bp_switch,	loader->skel->progs.bp_wakeup,
+		loader->skel->progs.bp_resumed, loader->skel->progs.bp_waking,
+		loader->skel->progs.bp_born,	loader->skel->progs.bp_renamed,
 	};
 
 	*out = (struct program_stats){0};
-	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		struct program_stats stats;
-
-		if (bpf_program__fd(programs[i]) < 0)
-			continue;
-		loader_program_stats(bpf_program__fd(programs[i]), &stats);
-		out->runs += stats.runs;
-		out->run_ns += stats.run_ns;
+	for (uint32_t i = 0; i < BP_EVENTS_SAMPLED; i++) {
+		add_cost(loader->programs.samplers[i], out);
+		add_cost(loader->programs.calls[i], out);
 	}
+	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
+		add_cost(programs[i], out);
 }
 
 static uint64_t fd_memlock_bytes(int fd)

@@ -8,9 +8,11 @@
 
 #include "abi.h"
 #include "capture/capture.h"
+#include "capture/event_programs.h"
 #include "capture/sizes.h"
 
 struct bpfprof;
+struct samplers;
 
 /* The mmap-able maps as userspace sees them; indices as in abi.h. */
 struct shard_memory {
@@ -31,6 +33,7 @@ struct loader {
 	struct sizes sizes;
 	struct shard_memory mem; /* owned mappings */
 	size_t mem_bytes[16];
+	struct event_programs programs;
 	int barrier_inner_fd; /* owned */
 	int stats_fd; /* owned: keeps the kernel's run statistics on; -1 where there are none (needs
 			 CAP_SYS_ADMIN) */
@@ -38,16 +41,18 @@ struct loader {
 };
 
 /*
- * Load everything @opts need for an event whose clock period is @period_ns (0: not a clock). 0 or
+ * Load everything that @opts and the events of @samplers (borrowed for the call) need. 0 or
  * negative errno, logged with object and fix. @loader is to be loader_close()d also on failure.
  */
-int loader_open(struct loader *loader, const struct capture_opts *opts);
+int loader_open(struct loader *loader, const struct capture_opts *opts,
+		const struct samplers *samplers);
 void loader_close(struct loader *loader);
 
 /* File descriptors, borrowed. */
-int loader_oncpu_fd(const struct loader *loader);
-int loader_uprobe_fd(const struct loader *loader);
 int loader_ring_fd(const struct loader *loader);
+
+/* Do probes sample? They are in place before and after. */
+void loader_set_sampling(struct loader *loader, bool is_sampling);
 
 int loader_add_target(struct loader *loader, enum bp_target_kind kind, uint32_t id);
 

@@ -14,19 +14,7 @@
 #include <stdint.h>
 
 #include "base/parse.h"
-#include "profile/ledger.h"
-
-/* What is counted: a row of the table of event names, or a fallback. */
-struct event_spec {
-	char name[LEDGER_NAME_MAX];
-	uint32_t type; /* PERF_TYPE_* */
-	uint64_t config;
-	bool is_clock; /* ticks every `period` nanoseconds of CPU time */
-	bool is_fallback; /* cpu-clock because there is no PMU */
-	bool is_freq; /* the kernel adapts the period to freq_hz (PMU events without -c) */
-	uint64_t freq_hz; /* 0 with an explicit period */
-	uint64_t period; /* ns for clocks, else events; with is_freq 0 */
-};
+#include "event/event.h"
 
 struct event_cpu {
 	uint32_t cpu;
@@ -36,23 +24,16 @@ struct event_cpu {
 };
 
 struct perf_events {
-	struct event_spec spec;
+	const struct event *event; /* borrowed; NULL: closed */
 	int prog_fd; /* borrowed */
 	bool enabled;
 	struct event_cpu *cpus; /* owned */
 	size_t cnt, cap;
 };
 
-/*
- * Resolve @name (NULL: cycles where a PMU opens, else cpu-clock) with -F/-c into @out. 0; -EINVAL
- * for an unknown name, -EOPNOTSUPP for one this machine cannot count; both logged with the nearest
- * that works.
- */
-int event_resolve(const char *name, uint64_t freq_hz, uint64_t period, struct event_spec *out);
-
-/* Open the event on every CPU of @cpus, disabled, with @prog_fd attached. 0 or negative errno,
- * logged. */
-int perf_events_open(struct perf_events *events, const struct event_spec *spec,
+/* Open @event, a counter (borrowed until perf_events_close()), on every CPU of @cpus, disabled,
+ * with @prog_fd attached. 0 or negative errno, logged. */
+int perf_events_open(struct perf_events *events, const struct event *event,
 		     const struct number_set *cpus, int prog_fd);
 
 int perf_events_enable(struct perf_events *events); /* 0 or negative errno */

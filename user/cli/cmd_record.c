@@ -73,7 +73,7 @@ static int open_outputs(struct recording *rec)
 static int open_capture(struct recording *rec)
 {
 	struct capture_opts opts = record_capture_opts(rec->opts);
-	const char *event;
+	const struct event *event;
 	int err = record_symbols_start(rec);
 
 	if (err)
@@ -82,11 +82,16 @@ static int open_capture(struct recording *rec)
 	err = capture_open(&opts, &rec->capture);
 	if (err)
 		return err;
-	event = capture_event_name(rec->capture, &rec->is_fallback);
+	event = capture_event(rec->capture, 0);
 	record_title(rec->opts, event, &rec->title);
-	record_rate(rec->opts, event, &rec->rate);
+	if (!event)
+		buf_add_str(&rec->rate, "waits");
+	for (uint32_t i = 0; (event = capture_event(rec->capture, i)); i++) {
+		record_rate(event, &rec->rate);
+		rec->is_fallback |= event->is_fallback;
+	}
 	if (rec->is_fallback)
-		log_debug("no PMU for cycles on this machine: sampling %s", event);
+		log_debug("no PMU for cycles on this machine: sampling %s", buf_cstr(&rec->rate));
 	return 0;
 }
 

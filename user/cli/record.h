@@ -18,7 +18,6 @@
 #include "symbol/jit_advice.h"
 
 enum {
-	RECORD_FREQ_DEFAULT_HZ = 99, /* not 100: in step with nothing that ticks */
 	/* For lines and inlined calls of one window: with all else, files are written within a
 	 * second after the sampling. */
 	RECORD_LINES_BUDGET_MS = 700,
@@ -40,7 +39,7 @@ struct record_opts {
 	struct opts_list events;
 	uint64_t freq_hz, period;
 
-	bool off_cpu, wall, wakers, kernel_threads, parallelism;
+	bool off_cpu, wall, wakers, kernel_threads, parallelism, elapsed;
 	const char *min_block, *max_block;
 	uint64_t min_block_ns, max_block_ns; /* of those */
 	struct opts_choices states;
@@ -89,13 +88,15 @@ const char *cgroup_root(void);
 /* What capture_open() needs; borrows from @opts. */
 struct capture_opts record_capture_opts(const struct record_opts *opts);
 
-/* The default title, "CPU flame graph: all CPUs", and what stands under it. Appended to @out. */
-void record_title(const struct record_opts *opts, const char *event, struct buf *out);
+/* The default title, "CPU flame graph: all CPUs", and what stands under it. @event: the first;
+ * NULL: none is sampled. Appended to @out. */
+void record_title(const struct record_opts *opts, const struct event *event, struct buf *out);
 void record_subtitle(const struct profile *prof, const struct ledger *ledger, const char *rate,
 		     struct buf *out);
 
-/* "cpu-clock at 99 Hz", "cache-misses, one sample every 10000". */
-void record_rate(const struct record_opts *opts, const char *event, struct buf *out);
+/* What is recorded and how often, after another one in @out: "cpu-clock at 99 Hz", "cache-misses
+ * (one sample every 10000)". */
+void record_rate(const struct event *event, struct buf *out);
 
 /* One run of `record`, from the first check to the exit status. */
 struct recording {

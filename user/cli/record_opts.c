@@ -16,8 +16,9 @@
 #define AT(member, type) .offset = OPT_AT(struct record_opts, member, type)
 
 static const struct opt_choice by_choices[] = {
-	{"comm", BY_COMM}, {"process", BY_PROCESS}, {"pid", BY_PID}, {"tid", BY_TID},
-	{"cpu", BY_CPU},   {"cgroup", BY_CGROUP},   {"uid", BY_UID}, {NULL},
+	{"comm", BY_COMM}, {"process", BY_PROCESS}, {"pid", BY_PID},
+	{"tid", BY_TID},   {"cpu", BY_CPU},	    {"cgroup", BY_CGROUP},
+	{"uid", BY_UID},   {"caller", BY_CALLER},   {NULL},
 };
 
 static const struct opt_choice state_choices[] = {
@@ -69,6 +70,8 @@ static const struct opt record_options[] = {
 	 .help = "samples per second and CPU (default: 99)"},
 	{OPT_COUNT, 'c', "count", "N", AT(period, uint64_t), .min = 1,
 	 .help = "instead of -F: one sample every N events"},
+	{OPT_FLAG, 0, "elapsed", AT(elapsed, bool), .flags = OPT_NEGATABLE,
+	 .help = "of probed functions: the time of each call instead of their number"},
 	{OPT_FLAG, 0, "parallelism", AT(parallelism, bool), .flags = OPT_NEGATABLE,
 	 .help = "a further value: time divided by the process's threads that run at that moment"},
 
@@ -123,7 +126,7 @@ static const struct opt record_options[] = {
 	{OPT_STRING, 0, "title", "TEXT", AT(title, const char *),
 	 .help = "the flame graph's title"},
 	{OPT_FLAG, 0, "force", AT(force, bool), .flags = OPT_NEGATABLE,
-	 .help = "replace existing files"},
+	 .help = "replace existing files; sample events however much they cost"},
 	{OPT_FLAG, 0, "open", AT(open, bool), .flags = OPT_NEGATABLE,
 	 .help = "show the first file with xdg-open"},
 	{OPT_STRING, 0, "stats", "FILE", AT(stats, const char *), .flags = OPT_IS_FILE,
@@ -209,24 +212,20 @@ static int check_times(struct record_opts *opts, struct buf *why)
 	return 0;
 }
 
-/* One event, and one that this version can sample. Whether the machine has it is for
- * capture_open() to say. */
-static int check_event(const struct record_opts *opts, struct buf *why)
+/* The grammar; whether the machine has them is for capture_open() to say. */
+static int check_events(const struct record_opts *opts, struct buf *why)
 {
-	const char *event = opts->events.cnt ? opts->events.items[0] : "";
+	int err = 0;
 
-	if (opts->events.cnt > 1 || strchr(event, ',')) {
-		buf_add_str(why, "option '-e': this version records one event at a time");
-		return -EINVAL;
+	for (size_t i = 0; i < opts->events.cnt && !err; i++) {
+		_cleanup_free_ struct event_spec *specs = NULL;
+		size_t cnt = 0;
+
+		err = event_parse(opts->events.items[i], &specs, &cnt, why);
+		for (size_t k = 0; k < cnt; k++)
+			event_spec_deinit(&specs[k]);
 	}
-	if (strpbrk(event, ":/=")) {
-		buf_printf(why,
-			   "option '-e': '%s': this version records timers and PMU events by name "
-			   "only (cycles, cpu-clock, cache-misses, page-faults, ...)",
-			   event);
-		return -EINVAL;
-	}
-	return 0;
+	return err;
 }
 
 /* Microseconds, as bcc's tools have them, or with a unit. */
@@ -376,7 +375,7 @@ static int record_opts_check(struct record_opts *opts, struct buf *why)
 {
 	int err = check_times(opts, why);
 
-	err = err ? err : check_event(opts, why);
+	err = err ? err : check_events(opts, why);
 	err = err ? err : check_waits(opts, why);
 	err = err ? err : check_rate(opts, why);
 	err = err ? err : check_stacks(opts, why);
@@ -417,12 +416,16 @@ void record_opts_deinit(struct record_opts *opts)
 
 struct capture_opts record_capture_opts(const struct record_opts *opts)
 {
+	static const char *const wall_events[] = {"cpu-clock", NULL};
+
 	return (struct capture_opts){
-		.event = opts->events.cnt ? opts->events.items[0]
-			 : opts->wall	  ? "cpu-clock"
-					  : NULL,
-		.freq_hz = opts->freq_hz ? opts->freq_hz : RECORD_FREQ_DEFAULT_HZ,
+		.events = opts->events.cnt ? opts->events.items
+			  : opts->wall	   ? wall_events
+					   : NULL,
+		.freq_hz = opts->freq_hz,
 		.period = opts->period,
+		.is_forced = opts->force,
+		.elapsed = opts->elapsed,
 		.cpus = opts->cpus.cnt ? &opts->cpus : NULL,
 		.tgids = &opts->tgids,
 		.tids = &opts->tids,

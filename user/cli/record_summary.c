@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "cli/func_table.h"
 #include "cli/record.h"
+#include "profile/value_hist.h"
 
 enum { SUMMARY_FUNCTIONS = 10 };
 
@@ -81,6 +82,26 @@ static void print_waits(const struct recording *rec, const struct profile *prof)
 		fs_write_all(STDERR_FILENO, out.data, out.len);
 }
 
+/* What --hist and --elapsed saw, an event at a time. */
+static void print_hists(const struct recording *rec, const struct profile *prof)
+{
+	_cleanup_(buf_deinit) struct buf out;
+	const struct event *event;
+
+	buf_init(&out, BUF_NO_MAX);
+	for (uint32_t i = 0; (event = capture_event(rec->capture, i)); i++) {
+		uint32_t value = profile_find_value(prof, event->name);
+
+		if (value == PROFILE_NONE || !value)
+			continue;
+		/* How often stands before what. */
+		buf_printf(&out, "%s\n", event->name);
+		value_hist_format(prof, value, value - 1, &out);
+	}
+	if (!out.err)
+		fs_write_all(STDERR_FILENO, out.data, out.len);
+}
+
 void record_summary(const struct recording *rec, const struct profile *prof,
 		    const struct ledger *ledger)
 {
@@ -90,6 +111,8 @@ void record_summary(const struct recording *rec, const struct profile *prof,
 	if (log_get_level() < LOG_NORMAL)
 		return;
 	print_waits(rec, prof);
+	if (rec->opts->elapsed)
+		print_hists(rec, prof);
 	print_functions(prof);
 	log_info("%llu samples of %s in %.2f s%s", (unsigned long long)recorded_samples(ledger),
 		 buf_cstr(&rec->rate), ledger->duration_s,

@@ -96,13 +96,13 @@ static void add_command(char *const *command, size_t start, struct buf *out)
 	}
 }
 
-static bool is_cpu_time(const char *event)
+static bool is_cpu_time(const struct event *event)
 {
-	return !strcmp(event, "cpu-clock") || !strcmp(event, "task-clock") ||
-	       !strcmp(event, "cycles") || !strcmp(event, "cpu-cycles");
+	return event->is_clock || !strcmp(event->name, "cycles") ||
+	       !strcmp(event->name, "cpu-cycles");
 }
 
-void record_title(const struct record_opts *opts, const char *event, struct buf *out)
+void record_title(const struct record_opts *opts, const struct event *event, struct buf *out)
 {
 	size_t start;
 
@@ -110,7 +110,7 @@ void record_title(const struct record_opts *opts, const char *event, struct buf 
 		   opts->off_cpu	? "Off-CPU time"
 		   : opts->wall		? "Wall time"
 		   : is_cpu_time(event) ? "CPU"
-					: event);
+					: event->name);
 	start = out->len;
 	if (!opts->all_cpus)
 		add_command(opts->args.command, start, out);
@@ -130,17 +130,14 @@ void record_title(const struct record_opts *opts, const char *event, struct buf 
 	}
 }
 
-void record_rate(const struct record_opts *opts, const char *event, struct buf *out)
+void record_rate(const struct event *event, struct buf *out)
 {
-	if (opts->off_cpu)
-		buf_add_str(out, "waits");
-	else if (opts->period)
-		buf_printf(out, "%s, one sample every %llu", event,
-			   (unsigned long long)opts->period);
-	else
-		buf_printf(out, "%s at %llu Hz", event,
-			   (unsigned long long)(opts->freq_hz ? opts->freq_hz
-							      : RECORD_FREQ_DEFAULT_HZ));
+	add_separator(0, out);
+	buf_add_str(out, event->name);
+	if (event->freq_hz)
+		buf_printf(out, " at %llu Hz", (unsigned long long)event->freq_hz);
+	else if (event->period != 1)
+		buf_printf(out, " (one sample every %llu)", (unsigned long long)event->period);
 }
 
 void record_subtitle(const struct profile *prof, const struct ledger *ledger, const char *rate,

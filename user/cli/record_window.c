@@ -10,6 +10,7 @@
 #include "capture/own_memory.h"
 #include "cli/func_table.h"
 #include "cli/record.h"
+#include "profile/call_sites.h"
 #include "symbol/name_keeper.h"
 #include "symbol/symbolizer.h"
 
@@ -169,6 +170,8 @@ static int finish_files(struct recording *rec, const struct window *window, uint
 		record_symbols_wait(rec);
 	if (!err)
 		err = symbolize(rec, window, end_ns);
+	if (!err && rec->opts->by.bits & BY_CALLER)
+		err = call_sites_label(window->prof);
 	if (!err)
 		err = finish_waits(rec, window);
 	if (!err)

@@ -99,6 +99,11 @@ static inline bool event_is_probe(enum event_kind kind)
 	return kind >= EVENT_KPROBE;
 }
 
+static inline bool event_is_user_probe(enum event_kind kind)
+{
+	return kind >= EVENT_UPROBE;
+}
+
 static inline bool event_is_return(enum event_kind kind)
 {
 	return kind == EVENT_KRETPROBE || kind == EVENT_URETPROBE;

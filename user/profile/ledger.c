@@ -284,11 +284,16 @@ static void add_event(struct buf *out, const struct ledger_row *sum)
 	add_lost(out, &sum->lost);
 }
 
-/* Chance leaves out what is filtered too; what sleeps at the end comes beside what has run. */
-static void add_waits(struct buf *out, const struct ledger_event *event)
+/* What else is filtered: what chance leaves out, or -c; what sleeps at the end comes beside what
+ * has run. */
+static void add_exceptions(struct buf *out, const struct ledger_event *event)
 {
 	if (event->thinned)
 		add_count(out, " (of the filtered, by chance: ", event->thinned, ")");
+	if (event->passed_over)
+		add_count(out,
+			  " (of the filtered, counted with the next sample: ", event->passed_over,
+			  ")");
 	if (event->asleep)
 		add_count(out, ", and ", event->asleep, " asleep at the end");
 }
@@ -307,8 +312,7 @@ void ledger_format_line(const struct ledger *ledger, struct buf *out)
 		if (ledger->event_cnt > 1)
 			buf_printf(out, "%s: ", ledger->events[i].name);
 		add_event(out, &ledger->events[i].sum);
-		if (ledger->events[i].thinned || ledger->events[i].asleep)
-			add_waits(out, &ledger->events[i]);
+		add_exceptions(out, &ledger->events[i]);
 	}
 	if (ledger_balances(ledger, &why))
 		buf_add_str(out, "; balanced");
@@ -388,6 +392,7 @@ static int merge_event(struct ledger_event *dst, const struct ledger_event *src)
 	dst->per_cpu_cnt = dst->per_cpu_cap = row_cnt;
 	add_row(&dst->sum, &src->sum);
 	add_to(&dst->thinned, src->thinned);
+	add_to(&dst->passed_over, src->passed_over);
 	add_to(&dst->asleep, src->asleep);
 	/* A count of only some of the runs would only look like a proof. */
 	if (!has_runs)

@@ -53,6 +53,8 @@ struct ledger_event {
 	char unit[16]; /* "samples" */
 	uint64_t period; /* ns for clocks, else events */
 	uint64_t thinned; /* of filtered, in sum: waits that chance left out by their length */
+	uint64_t passed_over; /* of filtered, in sum: hits of a probe that the next sample counts
+				 for */
 	uint64_t asleep; /* beside recorded: waits that had not ended with the window */
 	struct ledger_row sum;
 	struct ledger_row *per_cpu; /* owned; in ascending order of cpu */

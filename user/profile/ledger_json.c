@@ -116,6 +116,8 @@ static void write_event(struct json *js, const struct ledger_event *event)
 		json_kv_u64(js, "thinned", event->thinned);
 		json_kv_u64(js, "asleep", event->asleep);
 	}
+	if (event->passed_over)
+		json_kv_u64(js, "passed_over", event->passed_over);
 	write_row(js, &event->sum);
 	json_key(js, "per_cpu");
 	json_array_begin(js);
@@ -302,6 +304,8 @@ static int read_event(const cJSON *object, struct ledger_event *event)
 		err = read_count(child(object, "thinned"), &event->thinned);
 	if (!err)
 		err = read_count(child(object, "asleep"), &event->asleep);
+	if (!err)
+		err = read_count(child(object, "passed_over"), &event->passed_over);
 	if (!err)
 		err = read_row(object, &event->sum);
 	return err ? err : read_per_cpu(child(object, "per_cpu"), event);

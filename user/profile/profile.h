@@ -27,7 +27,7 @@
 #include "base/hmap.h"
 #include "base/strtab.h"
 
-enum { PROFILE_NONE = UINT32_MAX, PROFILE_VALUES_MAX = 16 };
+enum { PROFILE_NONE = UINT32_MAX, PROFILE_VALUES_MAX = 24 };
 
 struct profile_value_type {
 	uint32_t type; /* string: "samples", "cpu" */

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Attaching programs to tracepoints, kprobes, uprobes and USDT. */
+#include "capture/probes.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/log.h"
+#include "base/parse.h"
+
+/* Of perf_event_attr.config for the PMUs "kprobe" and "uprobe"; their "format" folders say so. */
+enum { PROBE_IS_RETURN = 1, PROBE_SEMAPHORE_SHIFT = 32 };
+
+/* What bpf(2) takes for such a link, which our headers are too old for (include/uapi/linux/bpf.h of
+ * 6.6, struct link_create). */
+struct multi_link_attr {
+	uint32_t prog_fd, target_fd, attach_type, flags;
+	uint64_t path, offsets, semaphore_offs, cookies;
+	uint32_t cnt, multi_flags, pid, pad;
+};
+
+enum { MULTI_IS_RETURN = 1 };
+
+static int sys_bpf(int cmd, void *attr, size_t len)
+{
+	int fd = syscall(SYS_bpf, cmd, attr, len);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int load_empty_multi(void)
+{
+	static const struct bpf_insn code[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	union bpf_attr attr = {
+		.prog_type = BPF_PROG_TYPE_KPROBE,
+		.insns = (uintptr_t)code,
+		.insn_cnt = sizeof(code) / sizeof(*code),
+		.license = (uintptr_t) "GPL",
+		.expected_attach_type = UPROBE_MULTI_ATTACH_TYPE,
+	};
+
+	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+/* A kernel that knows such links finds that "/" is no file. */
+static bool try_multi(void)
+{
+	_cleanup_close_ int prog_fd = load_empty_multi();
+	uint64_t offset = 0;
+	struct multi_link_attr attr = {
+		.prog_fd = prog_fd,
+		.attach_type = UPROBE_MULTI_ATTACH_TYPE,
+		.path = (uintptr_t) "/",
+		.offsets = (uintptr_t)&offset,
+		.cnt = 1,
+	};
+
+	return prog_fd >= 0 && sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr)) == -EBADF;
+}
+
+bool probes_have_multi(void)
+{
+	static int answer = -1;
+
+	if (answer < 0)
+		answer = try_multi();
+	return answer;
+}
+
+static int probes_add(struct probes *probes, int fd)
+{
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = array_reserve(&probes->fds, &probes->cap, probes->cnt + 1, sizeof(*probes->fds));
+	if (err) {
+		close(fd);
+		return err;
+	}
+	probes->fds[probes->cnt++] = fd;
+	return 0;
+}
+
+/* Open @attr on one CPU: the program runs on all of them. 0 or negative errno. */
+static int attach(struct perf_event_attr *attr, int prog_fd, struct probes *probes)
+{
+	int fd, err;
+
+	attr->size = sizeof(*attr);
+	fd = syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	err = probes_add(probes, fd < 0 ? -errno : fd);
+	if (err)
+		return err;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		return -errno;
+	return 0;
+}
+
+static int attach_tracepoints(const struct event *event, int prog_fd, struct probes *probes)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < event->tracepoint_cnt && !err; i++) {
+		struct perf_event_attr attr = {
+			.type = PERF_TYPE_TRACEPOINT,
+			.config = event->tracepoint_ids[i],
+			.sample_period = 1,
+		};
+
+		err = attach(&attr, prog_fd, probes);
+	}
+	if (err)
+		log_error("tracepoint '%s': %s", event->name, strerror(-err));
+	return err;
+}
+
+static int pmu_type(const char *pmu, uint32_t *out)
+{
+	_cleanup_free_ char *line = NULL;
+	uint64_t type;
+	char path[80];
+
+	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
+	line = fs_read_line(path);
+	if (!line || parse_u64(line, &type)) {
+		log_error("%ss: this kernel has none ('%s' is not there)", pmu, path);
+		return -ENOENT;
+	}
+	*out = (uint32_t)type;
+	return 0;
+}
+
+static void fill_kprobe(const struct event_site *site, struct perf_event_attr *attr)
+{
+	if (site->kernel_ip) {
+		attr->config2 = site->kernel_ip;
+		return;
+	}
+	attr->config1 = (uintptr_t)site->symbol;
+	attr->config2 = site->symbol_off;
+}
+
+static void fill_uprobe(const struct event_site *site, struct perf_event_attr *attr)
+{
+	attr->config |= site->semaphore_off << PROBE_SEMAPHORE_SHIFT;
+	attr->config1 = (uintptr_t)site->path;
+	attr->config2 = site->file_off;
+}
+
+static void log_place(const struct event *event, const struct event_site *site, int err)
+{
+	log_error("event '%s': probe at %s+0x%llx%s%s: %s", event->name,
+		  site->symbol ? site->symbol : "",
+		  (unsigned long long)(site->symbol ? site->symbol_off
+				       : site->path ? site->file_off
+						    : site->kernel_ip),
+		  site->path ? " of " : "", site->path ? site->path : "", strerror(-err));
+}
+
+static int attach_places(const struct event *event, int prog_fd, bool at_return,
+			 struct probes *probes)
+{
+	bool is_kernel = event->spec.kind == EVENT_KPROBE || event->spec.kind == EVENT_KRETPROBE;
+	uint32_t type;
+	int err = pmu_type(is_kernel ? "kprobe" : "uprobe", &type);
+
+	for (size_t i = 0; i < event->site_cnt && !err; i++) {
+		struct perf_event_attr attr = {
+			.type = type,
+			.config = at_return ? PROBE_IS_RETURN : 0,
+			.sample_period = 1,
+		};
+
+		(is_kernel ? fill_kprobe : fill_uprobe)(&event->sites[i], &attr);
+		err = attach(&attr, prog_fd, probes);
+		if (err)
+			log_place(event, &event->sites[i], err);
+	}
+	return err;
+}
+
+/* As many sites from @first on as are in the same file, at @offsets and @semaphores. */
+static uint32_t take_file(const struct event *event, size_t first, uint64_t *offsets,
+			  uint64_t *semaphores)
+{
+	const struct event_site *sites = event->sites;
+	uint32_t cnt = 0;
+
+	for (size_t i = first; i < event->site_cnt && !strcmp(sites[i].path, sites[first].path);
+	     i++) {
+		offsets[cnt] = sites[i].file_off;
+		semaphores[cnt++] = sites[i].semaphore_off;
+	}
+	return cnt;
+}
+
+static int attach_multi(const struct event *event, int prog_fd, bool at_return,
+			struct probes *probes)
+{
+	_cleanup_free_ uint64_t *offsets = calloc(2 * event->site_cnt, sizeof(*offsets));
+	uint64_t *semaphores = offsets ? offsets + event->site_cnt : NULL;
+	int err = offsets ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < event->site_cnt && !err;) {
+		struct multi_link_attr attr = {
+			.prog_fd = prog_fd,
+			.attach_type = UPROBE_MULTI_ATTACH_TYPE,
+			.path = (uintptr_t)event->sites[i].path,
+			.offsets = (uintptr_t)offsets,
+			.semaphore_offs = (uintptr_t)semaphores,
+			.cnt = take_file(event, i, offsets, semaphores),
+			.multi_flags = at_return ? MULTI_IS_RETURN : 0,
+		};
+
+		err = probes_add(probes, sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr)));
+		if (err)
+			log_place(event, &event->sites[i], err);
+		i += attr.cnt;
+	}
+	return err;
+}
+
+int probes_open(const struct event *event, int prog_fd, enum probes_where where,
+		struct probes *probes)
+{
+	bool at_return = event_is_return(event->spec.kind) && where == PROBES_AT_KIND;
+
+	*probes = (struct probes){0};
+	if (event->spec.kind == EVENT_TRACEPOINT)
+		return attach_tracepoints(event, prog_fd, probes);
+	if (event_is_user_probe(event->spec.kind) && probes_have_multi())
+		return attach_multi(event, prog_fd, at_return, probes);
+	return attach_places(event, prog_fd, at_return, probes);
+}
+
+void probes_close(struct probes *probes)
+{
+	for (size_t i = 0; i < probes->cnt; i++)
+		close(probes->fds[i]);
+	free(probes->fds);
+	*probes = (struct probes){0};
+}

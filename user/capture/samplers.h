@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The events of a recording, each with its program and its books. Counters (timers, PMU and
+ * software events) are a perf event per CPU, which says itself how often it ticked; probes and
+ * tracepoints are attached once, and the program counts them.
+ */
+#ifndef BPFPROF_CAPTURE_SAMPLERS_H
+#define BPFPROF_CAPTURE_SAMPLERS_H
+
+#include <stdint.h>
+
+#include "abi.h"
+#include "capture/books.h"
+#include "capture/capture.h"
+#include "capture/perf_events.h"
+#include "capture/probes.h"
+#include "event/event.h"
+
+struct loader;
+
+struct sampler {
+	struct event event; /* *owned* */
+	int prog_fd; /* borrowed */
+	struct perf_events counters; /* of a counter */
+	struct probes probes; /* of the others */
+	struct probes call_probes; /* --elapsed: at the entries */
+	struct books books;
+	uint64_t misses_before; /* of the program, before sampling began */
+};
+
+struct samplers {
+	struct sampler items[BP_EVENTS_SAMPLED]; /* in the order of their programs */
+	uint32_t cnt;
+};
+
+/* What opts->events name, on this machine; none when only waits are recorded. 0, or negative errno
+ * after log_error(). */
+int samplers_resolve(struct samplers *samplers, const struct capture_opts *opts);
+
+/* Before loading: what the programs are to know of each event. */
+void samplers_configure(const struct samplers *samplers, const struct capture_opts *opts,
+			struct bp_event_config *out);
+
+/*
+ * Open everything, nothing sampled yet: counters on @cpus, books for all of @present. 0, or
+ * negative errno after log_error().
+ */
+int samplers_open(struct samplers *samplers, struct loader *loader, const struct number_set *cpus,
+		  const struct number_set *present);
+
+int samplers_enable(struct samplers *samplers, struct loader *loader); /* 0 or negative errno */
+void samplers_disable(struct samplers *samplers, struct loader *loader);
+void samplers_close(struct samplers *samplers);
+
+void samplers_cpu_online(struct samplers *samplers, uint32_t cpu);
+void samplers_cpu_offline(struct samplers *samplers, uint32_t cpu);
+
+/* See perf_events_read_ticks(). */
+void samplers_read_ticks(struct samplers *samplers);
+
+/* Add a drained shard's counters, all of them; what was recorded is returned. */
+uint64_t samplers_add(struct samplers *samplers, uint32_t shard,
+		      const struct bp_event_counters *counters);
+
+/* The rows of one event's window. @is_at_rest: nothing runs any more, and the kernel's run counts
+ * can be asked. 0 or -ENOMEM. */
+int sampler_close_window(struct sampler *sampler, bool is_at_rest, struct ledger_event *event);
+
+#endif
