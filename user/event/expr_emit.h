@@ -11,7 +11,7 @@
  */
 enum {
 	EXPR_BUFFER_OFF = -72,
-	EXPR_SAVED_MAX = 10,
+	EXPR_SAVED_MAX = 6,
 	EXPR_SAVED_REGS = 3, /* r7, r8, r9: calls keep them */
 };
 
