@@ -22,6 +22,7 @@
 #include "thread.bpf.h"
 #include "user_memo.bpf.h"
 #include "calls.bpf.h"
+#include "expr.bpf.h"
 #include "sample.bpf.h"
 #include "entry_counter.bpf.h"
 #include "entry_probe.bpf.h"

@@ -239,13 +239,20 @@ static __always_inline enum sample_verdict sample_judge(void *ctx, struct bp_cpu
 	if (!filter_wants((void *)bpf_get_current_task()))
 		return SAMPLE_FILTER;
 	if (!event->is_counted)
-		return SAMPLE_TAKE;
+		return event->has_where && !expr_where(trigger->event, ctx) ? SAMPLE_FILTER
+									    : SAMPLE_TAKE;
 	if (cpu->is_excluded)
 		return SAMPLE_FILTER;
+	if (event->has_where && !expr_where(trigger->event, ctx))
+		return SAMPLE_FILTER;
+	if (event->has_weight)
+		trigger->value = expr_weight(trigger->event, ctx);
 	if (event->elapsed && !call_ends(ctx, trigger->event, &trigger->value))
 		return SAMPLE_FILTER;
 	if (event->elapsed)
 		trigger->log2 = log2_of(trigger->value);
+	if (event->has_hist)
+		trigger->log2 = log2_of(expr_hist(trigger->event, ctx));
 	return hit_is_due(&cpu->hits[trigger->event], event, trigger) ? SAMPLE_TAKE
 								      : SAMPLE_PASS_OVER;
 }

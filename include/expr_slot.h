@@ -12,11 +12,13 @@
  * Before a program is loaded, the code of an expression is put over it from the marker on, and
  * ends with a jump to the exit of the same kind. No instruction is added or taken away, so what the
  * object says of functions and lines stays right. A verifier refuses code that no jump leads to,
- *but not code behind a jump that it finds to be always taken, as this one; it removes that, so an
+ * but not code behind a jump that it finds to be always taken, as this one; it removes that, so an
  * unused slot costs a call and three instructions.
  */
 #ifndef BPFPROF_EXPR_SLOT_H
 #define BPFPROF_EXPR_SLOT_H
+
+#include "limits.h"
 
 enum bp_expr_use {
 	BP_EXPR_WHERE, /* sample only where it is not 0 */
@@ -26,7 +28,7 @@ enum bp_expr_use {
 };
 
 enum bp_expr_limits {
-	BP_EXPR_EVENTS = 6,
+	BP_EXPR_EVENTS = BP_EVENTS_SAMPLED,
 	BP_EXPR_SLOT_INSNS = 160,
 	BP_EXPR_END_INSNS = 2, /* the jump to the exit */
 	/* Of struct bpf_insn's imm; the lowest bits: event * BP_EXPR_USES + use */

@@ -67,6 +67,8 @@ struct capture_opts {
 	uint64_t freq_hz; /* -F; 0: the event's default */
 	uint64_t period; /* -c; 0: likewise */
 	bool is_forced; /* whatever the events cost */
+	const char *where, *weight, *hist; /* expressions (event/expr.h); NULL: none */
+	const char *weight_unit; /* of what @weight gives; NULL: none */
 	bool elapsed; /* of probes: the value is the time of a call */
 	const struct number_set *cpus; /* NULL: all */
 	const struct number_set *tgids, *tids, *uids; /* NULL or empty: no filter of that kind */

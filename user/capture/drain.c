@@ -89,7 +89,7 @@ static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
 		labels = wait_labels(drain, labels, who, counted->key);
 	else if (drain->has_hist)
 		labels = value_hist_labels(drain->prof, labels, bp_key_log2(counted->key),
-					   drain->elapsed ? "nanoseconds" : "");
+					   drain->hist_unit);
 	sample = profile_sample(drain->prof, stack, labels, values);
 	if (counted->variance && drain->off_cpu && sample != PROFILE_NONE &&
 	    off_cpu_add_variance(drain->off_cpu, sample,
@@ -208,8 +208,12 @@ int drain_init(struct drain *drain, struct loader *loader, const struct capture_
 		.max_depth = opts->max_depth,
 		.wait_opts = opts->waits,
 		.parallelism = opts->parallelism,
-		.elapsed = opts->elapsed,
-		.has_hist = opts->elapsed,
+		.unit = opts->elapsed	    ? "nanoseconds"
+			: opts->weight_unit ? opts->weight_unit
+			: opts->weight	    ? "count"
+					    : NULL,
+		.has_hist = opts->elapsed || opts->hist,
+		.hist_unit = opts->elapsed && !opts->hist ? "nanoseconds" : "",
 	};
 	buf_init(&drain->waiting, WAITING_MAX_BYTES);
 	err = exes_init(&drain->exes);
@@ -270,10 +274,10 @@ static void declare_event(struct drain *drain, struct profile *prof, uint32_t nr
 {
 	const struct event *event = &drain->samplers->items[nr].event;
 	const char *name = event->is_clock ? "cpu" : event->name;
-	const char *unit = event->is_clock || drain->elapsed ? "nanoseconds" : "count";
+	const char *unit = drain->unit ? drain->unit : event->is_clock ? "nanoseconds" : "count";
 	char parallel[LEDGER_NAME_MAX + 16], calls[LEDGER_NAME_MAX + 16];
 
-	if (drain->elapsed) {
+	if (drain->unit) {
 		snprintf(calls, sizeof(calls), "%s_calls", name);
 		drain->columns.counts[nr] = profile_add_value_type(prof, calls, "count");
 	}

@@ -64,7 +64,9 @@ struct drain {
 	uint64_t recorded[BP_EVENTS_MAX]; /* samples put into the window's profile, by enum bp_event
 					   */
 	struct capture_wait_opts wait_opts;
-	bool parallelism, elapsed, has_hist;
+	bool parallelism, has_hist;
+	const char *hist_unit; /* borrowed */
+	const char *unit; /* borrowed: of what probes give instead of their number; NULL: that */
 	struct drain_columns columns; /* of the window's profile */
 	struct off_cpu *off_cpu; /* owned: the window's; NULL: no waits are recorded */
 	uint64_t totals_lost;

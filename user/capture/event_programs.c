@@ -52,3 +52,22 @@ void event_programs_choose(struct event_programs *programs, struct bpfprof *skel
 			programs->calls[i] = choose_program(skel, "bp_call", i, kind);
 	}
 }
+
+int event_programs_begin(struct event_programs *programs, const struct samplers *samplers)
+{
+	programs->patch = (struct expr_patch){0};
+	for (uint32_t i = 0; i < samplers->cnt; i++)
+		for (uint32_t use = 0; use < BP_EXPR_USES; use++)
+			programs->patch.codes[i][use] = samplers->items[i].exprs.codes[use];
+	return expr_patch_begin(&programs->patch);
+}
+
+int event_programs_end(struct event_programs *programs)
+{
+	return expr_patch_end(&programs->patch);
+}
+
+void event_programs_abandon(struct event_programs *programs)
+{
+	expr_patch_abandon(&programs->patch);
+}

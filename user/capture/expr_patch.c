@@ -97,7 +97,7 @@ static int prepare(struct bpf_program *prog, struct bpf_prog_load_opts *opts, lo
 	return err ? err : bpf_program__set_insns(prog, insns, cnt);
 }
 
-static void unregister(struct expr_patch *patch)
+void expr_patch_abandon(struct expr_patch *patch)
 {
 	while (patch->handler_cnt)
 		libbpf_unregister_prog_handler(patch->handlers[--patch->handler_cnt]);
@@ -117,7 +117,7 @@ int expr_patch_begin(struct expr_patch *patch)
 		if (handler < 0) {
 			log_error("expressions: libbpf: section '%s': %s", sections[i].section,
 				  strerror(-handler));
-			unregister(patch);
+			expr_patch_abandon(patch);
 			return handler;
 		}
 		patch->handlers[patch->handler_cnt++] = handler;
@@ -127,7 +127,7 @@ int expr_patch_begin(struct expr_patch *patch)
 
 int expr_patch_end(struct expr_patch *patch)
 {
-	unregister(patch);
+	expr_patch_abandon(patch);
 	for (uint32_t event = 0; event < BP_EXPR_EVENTS; event++)
 		for (uint32_t use = 0; use < BP_EXPR_USES; use++)
 			if (patch->codes[event][use] && !patch->filled[event][use]) {

@@ -42,6 +42,9 @@ int expr_patch_begin(struct expr_patch *patch);
  * that was loaded. */
 int expr_patch_end(struct expr_patch *patch);
 
+/* Instead of expr_patch_end(), when nothing was loaded. */
+void expr_patch_abandon(struct expr_patch *patch);
+
 /*
  * Put @codes into the slots that are found among @insns, a program of @cnt instructions. Counts in
  * @patch->filled. 0; -EINVAL: a slot is not as expr_slot.h has it.

@@ -285,10 +285,10 @@ static struct bpfprof *open_object(const struct capture_opts *opts, int *fd)
 	return bpfprof__open_opts(&open_opts);
 }
 
-static int loader_load(struct loader *loader, const struct capture_opts *opts,
-		       const struct samplers *samplers, bool has_task_storage)
+/* Everything between opening the object, *owned* by @loader, and loading it. */
+static int loader_prepare(struct loader *loader, const struct capture_opts *opts,
+			  const struct samplers *samplers, bool has_task_storage)
 {
-	_cleanup_close_ int types_fd = -1;
 	struct number_set possible = {0};
 	uint32_t possible_cnt;
 	int err = cpus_read("possible", &possible);
@@ -297,12 +297,6 @@ static int loader_load(struct loader *loader, const struct capture_opts *opts,
 		return err;
 	possible_cnt = possible.items[possible.cnt - 1] + 1;
 	number_set_deinit(&possible);
-	loader->skel = open_object(opts, &types_fd);
-	if (!loader->skel) {
-		err = -errno;
-		explain_load_failure(err);
-		return err;
-	}
 	err = config_fill(loader->skel, &loader->sizes, opts, samplers, has_task_storage);
 	if (err)
 		return err;
@@ -312,11 +306,32 @@ static int loader_load(struct loader *loader, const struct capture_opts *opts,
 	err = size_maps(loader->skel, &loader->sizes, possible_cnt);
 	if (!err && opts->elapsed)
 		err = bpf_map__set_max_entries(loader->skel->maps.calls, BP_CALLS_MAX);
-	if (!err)
-		err = bpfprof__load(loader->skel);
-	if (err)
-		explain_load_failure(err);
 	return err;
+}
+
+static int loader_load(struct loader *loader, const struct capture_opts *opts,
+		       const struct samplers *samplers, bool has_task_storage)
+{
+	_cleanup_close_ int types_fd = -1;
+	int load_err, err = event_programs_begin(&loader->programs, samplers);
+
+	if (err)
+		return err;
+	loader->skel = open_object(opts, &types_fd);
+	load_err = loader->skel ? 0 : -errno;
+	if (loader->skel) {
+		err = loader_prepare(loader, opts, samplers, has_task_storage);
+		if (!err)
+			load_err = bpfprof__load(loader->skel);
+	}
+	if (load_err)
+		explain_load_failure(load_err);
+	err = err ? err : load_err;
+	if (err) {
+		event_programs_abandon(&loader->programs);
+		return err;
+	}
+	return event_programs_end(&loader->programs);
 }
 
 static int loader_fill(struct loader *loader, const struct capture_opts *opts,

@@ -46,6 +46,7 @@ static int samplers_add_event(struct samplers *samplers, struct event_spec *spec
 			      const struct event_scope *scope, const struct capture_opts *opts)
 {
 	_cleanup_(buf_deinit) struct buf why;
+	struct sampler *sampler;
 	int err = -E2BIG;
 
 	buf_init(&why, BUF_NO_MAX);
@@ -60,7 +61,9 @@ static int samplers_add_event(struct samplers *samplers, struct event_spec *spec
 		log_error("%s", buf_cstr(&why));
 		return err;
 	}
-	return check_calls(&samplers->items[samplers->cnt++].event, opts);
+	sampler = &samplers->items[samplers->cnt++];
+	err = check_calls(&sampler->event, opts);
+	return err ? err : sampler_exprs_compile(&sampler->event, opts, &sampler->exprs);
 }
 
 /* The events of one -e. */
@@ -123,6 +126,9 @@ void samplers_configure(const struct samplers *samplers, const struct capture_op
 			.is_return = event_is_return(event->spec.kind),
 			.by_caller = !!(opts->by & BY_CALLER),
 			.elapsed = opts->elapsed,
+			.has_where = !!opts->where,
+			.has_weight = !!opts->weight,
+			.has_hist = !!opts->hist,
 			.period = event->is_freq ? 0 : event->period,
 			.interval_ns = event->is_freq ? NSEC_PER_SEC / event->freq_hz : 0,
 		};
@@ -215,6 +221,7 @@ void samplers_close(struct samplers *samplers)
 		perf_events_close(&sampler->counters);
 		sampler_detach(sampler);
 		books_deinit(&sampler->books);
+		sampler_exprs_deinit(&sampler->exprs);
 		event_deinit(&sampler->event);
 	}
 	samplers->cnt = 0;

@@ -14,12 +14,14 @@
 #include "capture/capture.h"
 #include "capture/perf_events.h"
 #include "capture/probes.h"
+#include "capture/sampler_exprs.h"
 #include "event/event.h"
 
 struct loader;
 
 struct sampler {
 	struct event event; /* *owned* */
+	struct sampler_exprs exprs;
 	int prog_fd; /* borrowed */
 	struct perf_events counters; /* of a counter */
 	struct probes probes; /* of the others */

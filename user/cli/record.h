@@ -39,6 +39,9 @@ struct record_opts {
 	struct opts_list events;
 	uint64_t freq_hz, period;
 
+	const char *where, *weight, *hist;
+	char *weight_text; /* owned: of weight, without its unit */
+	const char *weight_unit; /* borrowed from weight; NULL: none */
 	bool off_cpu, wall, wakers, kernel_threads, parallelism, elapsed;
 	const char *min_block, *max_block;
 	uint64_t min_block_ns, max_block_ns; /* of those */

@@ -70,6 +70,13 @@ static const struct opt record_options[] = {
 	 .help = "samples per second and CPU (default: 99)"},
 	{OPT_COUNT, 'c', "count", "N", AT(period, uint64_t), .min = 1,
 	 .help = "instead of -F: one sample every N events"},
+	{OPT_STRING, 0, "where", "EXPR", AT(where, const char *),
+	 .help = "only where it holds: arg0 > 4096, ret < 0, comm == \"nginx\", a tracepoint's "
+		 "fields, str(arg0) == \"/etc/passwd\""},
+	{OPT_STRING, 0, "weight", "EXPR[:UNIT]", AT(weight, const char *),
+	 .help = "of probes and tracepoints: what each counts for: arg0:bytes"},
+	{OPT_STRING, 0, "hist", "EXPR", AT(hist, const char *),
+	 .help = "of probes and tracepoints: a histogram of it, in powers of two"},
 	{OPT_FLAG, 0, "elapsed", AT(elapsed, bool), .flags = OPT_NEGATABLE,
 	 .help = "of probed functions: the time of each call instead of their number"},
 	{OPT_FLAG, 0, "parallelism", AT(parallelism, bool), .flags = OPT_NEGATABLE,
@@ -310,6 +317,31 @@ static int check_waits(struct record_opts *opts, struct buf *why)
 	return -EINVAL;
 }
 
+/* EXPR:UNIT; no expression has a colon, but a text may. */
+static int check_weight(struct record_opts *opts, struct buf *why)
+{
+	const char *colon = opts->weight ? strrchr(opts->weight, ':') : NULL;
+
+	if (opts->weight && opts->elapsed) {
+		buf_add_str(why, "options '--weight' and '--elapsed' exclude each other: a call "
+				 "counts for one thing");
+		return -EINVAL;
+	}
+	opts->weight_text = opts->weight ? strdup(opts->weight) : NULL;
+	if (opts->weight && !opts->weight_text)
+		return -ENOMEM;
+	if (!colon || strchr(colon, '"'))
+		return 0;
+	if (!colon[1]) {
+		buf_add_str(why, "option '--weight': the unit is missing behind the colon: "
+				 "arg0:bytes");
+		return -EINVAL;
+	}
+	opts->weight_text[colon - opts->weight] = '\0';
+	opts->weight_unit = colon + 1;
+	return 0;
+}
+
 static int check_rate(const struct record_opts *opts, struct buf *why)
 {
 	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
@@ -375,6 +407,7 @@ static int record_opts_check(struct record_opts *opts, struct buf *why)
 {
 	int err = check_times(opts, why);
 
+	err = err ? err : check_weight(opts, why);
 	err = err ? err : check_events(opts, why);
 	err = err ? err : check_waits(opts, why);
 	err = err ? err : check_rate(opts, why);
@@ -410,6 +443,7 @@ void record_opts_deinit(struct record_opts *opts)
 	for (size_t i = 0; i < opts->cgroup_paths.cnt; i++)
 		free((char *)opts->cgroup_paths.items[i]);
 	free(opts->cgroup_paths.items);
+	free(opts->weight_text);
 	debug_dirs_deinit(&opts->debug_dirs);
 	opts_deinit(&record_spec, opts, &opts->args);
 }
@@ -425,6 +459,10 @@ struct capture_opts record_capture_opts(const struct record_opts *opts)
 		.freq_hz = opts->freq_hz,
 		.period = opts->period,
 		.is_forced = opts->force,
+		.where = opts->where,
+		.weight = opts->weight_text,
+		.weight_unit = opts->weight_unit,
+		.hist = opts->hist,
 		.elapsed = opts->elapsed,
 		.cpus = opts->cpus.cnt ? &opts->cpus : NULL,
 		.tgids = &opts->tgids,

@@ -94,9 +94,12 @@ static void print_hists(const struct recording *rec, const struct profile *prof)
 
 		if (value == PROFILE_NONE || !value)
 			continue;
-		/* How often stands before what. */
-		buf_printf(&out, "%s\n", event->name);
-		value_hist_format(prof, value, value - 1, &out);
+		buf_printf(&out, "%s%s%s\n", event->name, rec->opts->hist ? ", by " : "",
+			   rec->opts->hist ? rec->opts->hist : "");
+		/* How often stands before what, where that is another value. */
+		value_hist_format(prof, value,
+				  rec->opts->elapsed || rec->opts->weight ? value - 1 : value,
+				  &out);
 	}
 	if (!out.err)
 		fs_write_all(STDERR_FILENO, out.data, out.len);
@@ -111,7 +114,7 @@ void record_summary(const struct recording *rec, const struct profile *prof,
 	if (log_get_level() < LOG_NORMAL)
 		return;
 	print_waits(rec, prof);
-	if (rec->opts->elapsed)
+	if (rec->opts->elapsed || rec->opts->hist)
 		print_hists(rec, prof);
 	print_functions(prof);
 	log_info("%llu samples of %s in %.2f s%s", (unsigned long long)recorded_samples(ledger),
