@@ -43,6 +43,8 @@ compile_programs() {
 		$cc $cflags -static -o "$programs/$file" "$here/$file.c" || return
 	done
 	# shellcheck disable=SC2086
+	$cc $cflags -static -o "$programs/triggers" "$root/tests/workloads/triggers.c" || return
+	# shellcheck disable=SC2086
 	$cc $cflags -o "$programs/check_stats" "$here/check_stats.c" -lcjson &&
 		$cc $cflags -O1 -fno-optimize-sibling-calls -I"$root/user" -I"$built" -idirafter "$root/include" \
 			-o "$programs/nested_uprobes" "$here/nested_uprobes.c" "$built/libbpfprof.a" \
@@ -101,7 +103,7 @@ run_kernel() {
 		return
 	fi
 	set -- -f "$program" -f "$here/guest-main" -f "$programs/check_stats" -f "$programs/nested_uprobes"
-	for file in $static_programs; do
+	for file in $static_programs triggers; do
 		set -- "$@" -f "$programs/$file"
 	done
 	for file in "$("$here/fetch-kernel" "$name" 2> /dev/null)"/modules/*.ko; do

@@ -11,8 +11,8 @@
  *	err = expr_patch_end(&patch);
  *
  * The handlers are the process's: meanwhile no other object may be opened or loaded. A program
- *whose handler is ours is attached by a link of its kind (bpf_program__attach_uprobe_opts(), ...),
- *not by bpf_program__attach().
+ * whose handler is ours is attached by a link of its kind (bpf_program__attach_uprobe_opts(), ...),
+ * not by bpf_program__attach().
  */
 #ifndef BPFPROF_CAPTURE_EXPR_PATCH_H
 #define BPFPROF_CAPTURE_EXPR_PATCH_H

@@ -21,9 +21,9 @@
  * negative constant is signed in any case, so `len < 0` and `len == -1` mean what they say.
  *
  * Registers have no type, so arguments and results are taken as 64 bits with a sign. An int
- *function that returns -1 leaves 0x00000000ffffffff on x86-64 and arm64, and the same goes for int
+ * function that returns -1 leaves 0x00000000ffffffff on x86-64 and arm64, and the same goes for int
  * arguments: where C's type is int say `s32(ret) < 0`, and where it is unsigned `u32(arg0)`, for
- *the upper half of the register is undefined then.
+ * the upper half of the register is undefined then.
  *
  * Texts are only compared, for (in)equality, with a literal of up to EXPR_TEXT_MAX bytes. A text
  * that cannot be read (a bad address, a page that is not in memory) equals none. A number that

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Any event is a trigger: tracepoints, probes of user code and software events count to the unit, with the right stacks.
+# timeout: 300
+set -u
+. tests/e2e/live.sh
+compile triggers triggers.c -O2
+cnt=2000
+few=$((cnt / 10))
+program=$TMPDIR/bin/triggers
+
+# triggered NAME ARG...: a recording of the program into out/NAME.{folded,json}, and a case.
+triggered()
+{
+	local name=$1
+	shift
+	recorded "$name" "$name" "$@" -- triggers "$cnt"
+}
+
+# counted REGEX NAME N: just so many.
+counted()
+{
+	is "$(samples "$1" "$2") == $3" || { hottest "$2"; return 1; }
+}
+
+# --- Counts ---
+
+triggered getrandom -e syscalls:sys_enter_getrandom
+check "a tracepoint counts each system call, at its caller" counted ';main;ask;getrandom;' getrandom "$cnt"
+
+triggered leaf -e "uprobe:$program:leaf"
+check "a uprobe counts each call" counted ';leaf ' leaf $((3 * cnt))
+check "from its caller, at its first instruction" counted ';main;middle;leaf ' leaf "$cnt"
+check "and from the other" counted ';__libc_start_call_main;main;leaf ' leaf $((2 * cnt))
+
+triggered faults -e page-faults
+check "each page that was touched is a fault" counted ';main;fault;' faults "$cnt"
+
+triggered tenth -c 10 -e "uprobe:$program:leaf"
+check "-c 10: the total is scaled back" counted ';leaf ' tenth $((3 * cnt))
+check "a tenth of them was recorded" is "$(field tenth events.0.recorded) == 3 * $cnt / 10"
+check "the rest is in the ledger" is "$(field tenth events.0.passed_over) == 3 * $cnt * 9 / 10"
+triggered remainder -c 7 -e syscalls:sys_enter_getrandom
+check "-c 7: within the remainder of each CPU" is "$(samples . remainder) <= $(field remainder events.0.ran) &&
+	$(samples . remainder) > $cnt - 7 * $(online_cpus | wc -l)"
+
+triggered rate -F 50 -e "uprobe:$program:leaf"
+check "-F on a probe: what was passed over is counted with the next sample" \
+	is "$(samples ';leaf ' rate) > 0.8 * 3 * $cnt && $(samples ';leaf ' rate) <= 3 * $cnt"
+check "and few are recorded" is "$(field rate events.0.recorded) < $cnt"
+
+# --- Returns ---
+
+triggered returns -e "uretprobe:$program:nested"
+check "a uretprobe counts each return" counted . returns $((7 * few))
+check "whose stack is the caller's" counted ';main;nested;nested;nested;nested;nested ' returns "$few"
+check "and main's, of the outermost and of those that hop() jumped to" counted ';main ' returns $((2 * few))
+check "no stack ends at the kernel's trampoline" counted 'bad_return' returns 0
+triggered under -e "uprobe:$program:bottom" -e "uretprobe:$program:nested" -e "uretprobe:$program:hop" \
+	--value "uprobe:$program:bottom"
+check "under return probes: the calls are all there" counted ';main;nested;nested;nested;nested;nested;nested;bottom ' \
+	under "$few"
+check "a jump between two functions with return probes too" counted ';main;nested;bottom ' under "$few"
+
+triggered elapsed -e "uprobe:$program:waits" --elapsed
+check "--elapsed: the time of the calls" is "$(samples ';main ' elapsed) >= $few * 1e6 &&
+	$(samples ';main ' elapsed) < $few * 50e6"
+triggered nested_time -e "uprobe:$program:nested" --elapsed
+check "of nested ones each has its own" is "$(samples ';main ' nested_time) > $(samples ';main;nested ' nested_time) &&
+	$(samples ';main;nested ' nested_time) > $(samples ';main;nested;nested ' nested_time)"
+
+# --- Callers ---
+
+# sites NAME: the call sites of leaf() with their counts
+triggered callers -e "uprobe:$program:leaf" --by caller
+line=$(grep -n '		leaf(i);' "$workloads/triggers.c" | cut -d: -f1)
+check "--by caller: one line of main()" counted "^main \\(triggers.c:$line\\);" callers "$cnt"
+check "the other" counted "^main \\(triggers.c:$((line + 1))\\);" callers "$cnt"
+check "another function" counted "^middle \\(triggers.c:[0-9]*\\);middle;leaf " callers "$cnt"
+
+# --- Several at once ---
+
+triggered several -e "page-faults,uprobe:$program:leaf" -e syscalls:sys_enter_getrandom -o "$TMPDIR/out/several.pb.gz"
+value()
+{
+	python3 tests/e2e/pprof_values.py "$TMPDIR/out/several.pb.gz" "$@"
+}
+check "several events: each has its value" is "$(value "uprobe:$program:leaf") == 3 * $cnt &&
+	$(value syscalls:sys_enter_getrandom 'stack=;ask;') == $cnt && $(value page-faults 'stack=;fault;') == $cnt"
+check "and its row in the ledger" is "$(field several events.1.recorded) == 3 * $cnt &&
+	$(field several events.2.recorded) >= $cnt"
+
+# --- Nothing stays ---
+
+left=$("$(command -v bpftool || echo /usr/sbin/bpftool)" link show 2>/dev/null | grep -c uprobe_multi)
+check "no probe stays behind" is "$left == 0"
+
+# A probe that is taken away by SIGKILL: the program's code is its own again.
+load "$bpfprof" -q -e "uprobe:$program:leaf" -o "$TMPDIR/out/killed.svg" 100
+sleep 1
+kill -KILL "$load"
+sleep 0.5
+check "nor after SIGKILL" is "$("$(command -v bpftool || echo /usr/sbin/bpftool)" prog show | grep -c 'name bp_uprobe') == 0"
+exit $status
