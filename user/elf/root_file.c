@@ -108,6 +108,17 @@ int root_file_open_nofollow(int root_fd, const char *path)
 	return open_resolved(root_fd, path, O_NOFOLLOW);
 }
 
+int root_folder_open(int root_fd, const char *path)
+{
+	_cleanup_close_ int path_fd = resolve(root_fd, path, O_DIRECTORY);
+	int fd;
+
+	if (path_fd < 0)
+		return path_fd;
+	fd = openat(path_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 int root_file_stat(int root_fd, const char *path, struct stat *out)
 {
 	_cleanup_close_ int fd = resolve(root_fd, path, 0);

@@ -18,6 +18,9 @@ int root_file_open(int root_fd, const char *path);
  * is not followed, but no regular file. */
 int root_file_open_nofollow(int root_fd, const char *path);
 
+/* The same for a folder, to be read by fdopendir(); -ENOTDIR for anything else. */
+int root_folder_open(int root_fd, const char *path);
+
 /* What lies there, in the end, whatever it is: 0 and *@out, or negative errno. It is not opened. */
 int root_file_stat(int root_fd, const char *path, struct stat *out);
 

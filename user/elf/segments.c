@@ -121,3 +121,32 @@ int elf_segments_vaddr(const struct elf_segments *segments, uint64_t file_off, u
 	}
 	return -ENOENT;
 }
+
+static bool loads(const struct elf_segment *segment, uint64_t vaddr)
+{
+	return vaddr >= segment->vaddr && vaddr - segment->vaddr < segment->file_bytes;
+}
+
+int elf_segments_file_off(const struct elf_segments *segments, uint64_t vaddr, uint64_t *out)
+{
+	for (int want_exec = 1; want_exec >= 0; want_exec--) {
+		for (size_t i = 0; i < segments->cnt; i++) {
+			const struct elf_segment *segment = &segments->items[i];
+
+			if (segment->is_exec != want_exec || !loads(segment, vaddr))
+				continue;
+			*out = vaddr - segment->vaddr + segment->file_off;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+bool elf_segments_is_code(const struct elf_segments *segments, uint64_t vaddr)
+{
+	for (size_t i = 0; i < segments->cnt; i++) {
+		if (segments->items[i].is_exec && loads(&segments->items[i], vaddr))
+			return true;
+	}
+	return false;
+}

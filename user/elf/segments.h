@@ -30,4 +30,11 @@ void elf_segments_deinit(struct elf_segments *segments);
  */
 int elf_segments_vaddr(const struct elf_segments *segments, uint64_t file_off, uint64_t *out);
 
+/* The inverse: where the byte that is loaded to @vaddr lies in the file. 0 and *@out; -ENOENT when
+ * no segment has it there, as what is zeroed at run time. */
+int elf_segments_file_off(const struct elf_segments *segments, uint64_t vaddr, uint64_t *out);
+
+/* Does an executable segment load file bytes to @vaddr? */
+bool elf_segments_is_code(const struct elf_segments *segments, uint64_t vaddr);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/search.h"
 #include "elf/elf_priv.h"
@@ -365,6 +366,87 @@ int symtab_from_elf(const struct elf_file *elf, const struct debug_file *debug, 
 	}
 	*out = symtab;
 	return 0;
+}
+
+/* A walk over tables, for somebody else's list. */
+struct walk {
+	struct builder bld; /* of which only the code sections are used */
+	elf_function_fn *fn;
+	void *arg;
+	struct buf name; /* one without its version */
+	size_t cnt;
+};
+
+static void walk_deinit(struct walk *walk)
+{
+	builder_deinit(&walk->bld);
+	buf_deinit(&walk->name);
+}
+
+/* The name without what follows an '@' behind its first character; NULL: it is empty. */
+static const char *bare_name(struct walk *walk, const char *name)
+{
+	size_t len = name[0] ? 1 + strcspn(name + 1, "@") : 0;
+
+	if (!len || !name[len])
+		return len ? name : NULL;
+	buf_reset(&walk->name);
+	buf_add(&walk->name, name, len);
+	return walk->name.err ? NULL : buf_cstr(&walk->name);
+}
+
+static int walk_table(struct walk *walk, const struct elf_file *elf, uint32_t type)
+{
+	struct table table = load_table(elf, type);
+	GElf_Sym sym;
+	int err = 0;
+
+	for (size_t i = 1; !err && table_symbol(&table, i, &sym); i++) {
+		struct elf_function function = {
+			.vaddr = sym.st_value,
+			.size_bytes = sym.st_size,
+			.is_ifunc = GELF_ST_TYPE(sym.st_info) == STT_GNU_IFUNC,
+			.is_label = GELF_ST_TYPE(sym.st_info) == STT_NOTYPE,
+			.is_local = GELF_ST_BIND(sym.st_info) == STB_LOCAL,
+		};
+
+		if (!is_code_symbol(&table, &sym) || !text_at(&walk->bld, sym.st_value))
+			continue;
+		function.name = bare_name(walk, strings_at(&table.names, sym.st_name));
+		if (!function.name)
+			continue;
+		walk->cnt++;
+		err = walk->fn(walk->arg, &function);
+	}
+	return err;
+}
+
+int symtab_for_each(const struct elf_file *elf, const struct debug_file *debug, elf_function_fn *fn,
+		    void *arg, enum symtab_source *source)
+{
+	struct symtab symtab = {0}; /* collect_texts() notes its base */
+	_cleanup_(walk_deinit) struct walk walk = {
+		.bld = {.elf = elf, .symtab = &symtab},
+		.fn = fn,
+		.arg = arg,
+	};
+	int err = collect_texts(&walk.bld);
+
+	buf_init(&walk.name, BUF_NO_MAX);
+	*source = SYMTAB_FULL;
+	if (!err)
+		err = walk_table(&walk, elf, SHT_SYMTAB);
+	if (err || walk.cnt)
+		return err;
+	if (debug && debug->kind != DEBUG_NONE)
+		err = walk_table(&walk, debug->elf, SHT_SYMTAB);
+	if (err || (walk.cnt && debug->kind == DEBUG_FULL))
+		return err;
+	*source = walk.cnt ? SYMTAB_MINI : SYMTAB_DYNAMIC;
+	err = walk_table(&walk, elf, SHT_DYNSYM);
+	if (!walk.cnt)
+		*source = SYMTAB_NONE;
+	return err;
 }
 
 bool symtab_is_full(const struct elf_file *elf)

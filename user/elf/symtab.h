@@ -38,6 +38,28 @@ struct symtab_name {
 int symtab_from_elf(const struct elf_file *elf, const struct debug_file *debug,
 		    struct symtab **out);
 
+/* A symbol that names code, as its table has it. */
+struct elf_function {
+	const char *name; /* without a version; borrowed until the call returns */
+	uint64_t vaddr;
+	uint64_t size_bytes; /* 0: not said */
+	bool is_ifunc; /* vaddr is that of a resolver, which chooses the function when it is linked
+			*/
+	bool is_label; /* without a type: assembly's, or a place inside a function */
+	bool is_local;
+};
+
+/* A non-zero result ends the walk. */
+typedef int elf_function_fn(void *arg, const struct elf_function *function);
+
+/*
+ * Call @fn for each function symbol of the tables that symtab_from_elf() would take, in table
+ * order, several for one address included; PLT entries are none. *@source says which tables these
+ * are. 0, -ENOMEM, or what @fn returned.
+ */
+int symtab_for_each(const struct elf_file *elf, const struct debug_file *debug, elf_function_fn *fn,
+		    void *arg, enum symtab_source *source);
+
 /* Does the .symtab of @elf name any code? False for a stripped image. O(1) for usual files. */
 bool symtab_is_full(const struct elf_file *elf);
 

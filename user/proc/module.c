@@ -28,6 +28,7 @@
 #include "elf/elf_file.h"
 #include "proc/jitdump_file.h"
 #include "proc/perf_map_file.h"
+#include "proc/process_root.h"
 
 enum {
 	/* "/proc/TGID/root" in front of the longest path that the kernel hands out */
@@ -164,42 +165,22 @@ static void module_make_anon(struct module *module)
 	module->absence = MODULE_PRESENT;
 }
 
-static bool is_own_root(int root_fd)
-{
-	unsigned int want = STATX_INO | STATX_MNT_ID;
-	struct statx own, other;
-
-	/* The mount as well: another mount namespace may have other things below the same root. */
-	return !statx(AT_FDCWD, "/", 0, want, &own) &&
-	       !statx(root_fd, "", AT_EMPTY_PATH, want, &other) &&
-	       (own.stx_mask & other.stx_mask & want) == want && own.stx_ino == other.stx_ino &&
-	       own.stx_mnt_id == other.stx_mnt_id;
-}
-
 /* The root of process @tgid; -1 when that is ours, or when the process is gone. */
 static int open_root(pid_t tgid)
 {
-	_cleanup_close_ int fd = -1;
-	char path[64];
+	_cleanup_close_ int fd = tgid > 0 ? process_root_open(tgid) : -1;
 
-	snprintf(path, sizeof(path), "/proc/%d/root", (int)tgid);
-	fd = tgid > 0 ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-	return fd < 0 || is_own_root(fd) ? -1 : take_fd(&fd);
+	return fd < 0 || process_root_is_own(fd) ? -1 : take_fd(&fd);
 }
 
 /* Where @path goes on behind the folder that is the root of process @tgid: "/mnt" in the path of
  * "/mnt/bin/tool". 0: it is no such path. */
 static uint32_t chroot_len(pid_t tgid, const char *path)
 {
-	char link[64], folder[PATH_MAX];
-	ssize_t len;
+	char folder[PATH_MAX];
+	size_t len = process_root_folder(tgid, folder);
 
-	snprintf(link, sizeof(link), "/proc/%d/root", (int)tgid);
-	len = readlink(link, folder, sizeof(folder));
-	if (len <= 1 || len >= (ssize_t)sizeof(folder) || strncmp(path, folder, (size_t)len) != 0 ||
-	    path[len] != '/')
-		return 0;
-	return (uint32_t)len;
+	return len && !strncmp(path, folder, len) && path[len] == '/' ? (uint32_t)len : 0;
 }
 
 static struct module *module_new(enum module_kind kind, const char *path, size_t path_len)
