@@ -4,7 +4,9 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -20,6 +22,7 @@
 #include "capture/probe_cost.h"
 
 #define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
+#define PREPARE_ROWS_NS (500 * NSEC_PER_MSEC)
 #define DRAIN_PERIOD_MIN_NS (50 * NSEC_PER_MSEC)
 
 /* How long a window's end waits for rows that its snapshots need; sampling may go on meanwhile. */
@@ -138,8 +141,9 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 	return 0;
 }
 
-int capture_add_command(struct capture *cap, pid_t tgid)
+int capture_add_command(struct capture *cap, pid_t tgid, const char *program)
 {
+	cap->program = program;
 	return loader_add_target(&cap->loader, BP_TARGET_TGID, tgid);
 }
 
@@ -177,11 +181,83 @@ static int capture_enable(struct capture *cap)
 	return err;
 }
 
+static void capture_ask_symbols(struct capture *cap)
+{
+	if (cap->debuginfod)
+		exes_ask_symbols(&cap->drain.exes, cap->debuginfod);
+}
+
+/* Announcements at once, so that their rows come soon. */
+static int capture_take_ring(struct capture *cap)
+{
+	int err = drain_ring(&cap->drain);
+
+	capture_ask_symbols(cap);
+	return err ? err : rows_feed_ask(&cap->rows);
+}
+
+/* Tables that are finished go to the kernel, and finish what waits for them. */
+static void capture_take_rows(struct capture *cap)
+{
+	rows_feed_take(&cap->rows, cap->drain.nr);
+	drain_snapshots(&cap->drain, false);
+}
+
+/* The program that execvp() would run. */
+static void meet_program(struct preload *preload, const char *program)
+{
+	const char *folder = strchr(program, '/') ? "" : getenv("PATH");
+	char path[PATH_MAX];
+
+	for (size_t len; folder; folder = folder[len] ? folder + len + 1 : NULL) {
+		len = strcspn(folder, ":");
+		snprintf(path, sizeof(path), "%.*s%s%s", (int)len, folder, len ? "/" : "", program);
+		if (!access(path, X_OK) && preload_meet_path(preload, path) != BP_EXE_NONE)
+			return;
+	}
+}
+
+/*
+ * A probe may be hit a million times in a program's first second, and snapshots are for some: so
+ * what is known of the programs has its rows before. What does not come in time, comes later.
+ */
+static int prepare_rows(struct capture *cap)
+{
+	struct pollfd fds[] = {
+		{.fd = ring_buffer__epoll_fd(cap->drain.ring), .events = POLLIN},
+		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
+	};
+	uint64_t until_ns = clock_monotonic_ns() + PREPARE_ROWS_NS;
+	int err = 0;
+
+	rows_feed_preload(&cap->rows);
+	if (!cap->rows.preload)
+		return 0;
+	if (cap->program)
+		meet_program(cap->rows.preload, cap->program);
+	for (uint32_t i = 0; i < cap->samplers.cnt; i++) {
+		const struct event *event = &cap->samplers.items[i].event;
+
+		for (size_t k = 0; k < event->site_cnt; k++)
+			if (event->sites[k].path &&
+			    (!k || strcmp(event->sites[k].path, event->sites[k - 1].path)))
+				preload_meet_path(cap->rows.preload, event->sites[k].path);
+	}
+	do {
+		err = capture_take_ring(cap);
+		capture_take_rows(cap);
+		poll(fds, sizeof(fds) / sizeof(*fds), 1);
+	} while (!err && !rows_feed_is_settled(&cap->rows) && clock_monotonic_ns() < until_ns);
+	return err;
+}
+
 int capture_start(struct capture *cap)
 {
 	uint64_t started_ns = clock_process_start_ns();
-	int err;
+	int err = samplers_have_probes(&cap->samplers) ? prepare_rows(cap) : 0;
 
+	if (err)
+		return err;
 	cap->window_time_ns = clock_realtime_ns();
 	cap->window_start_ns = clock_monotonic_ns();
 	cap->next_drain_ns = cap->window_start_ns + cap->drain_period_ns;
@@ -206,12 +282,6 @@ static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counte
 	if (cap->wait_opts.is_wanted)
 		books_add(&cap->wait_books, shard, &counters[BP_EVENT_SWITCH]);
 	cap->samples += counters[BP_EVENT_SWITCH].recorded;
-}
-
-static void capture_ask_symbols(struct capture *cap)
-{
-	if (cap->debuginfod)
-		exes_ask_symbols(&cap->drain.exes, cap->debuginfod);
 }
 
 /* The epoch that began at the last drain has ended at @now_ns. */
@@ -272,28 +342,12 @@ static void capture_take_kernel(struct capture *cap)
 		cap->next_drain_ns = early_ns;
 }
 
-/* Announcements at once, so that their rows come soon. */
-static int capture_take_ring(struct capture *cap)
-{
-	int err = drain_ring(&cap->drain);
-
-	capture_ask_symbols(cap);
-	return err ? err : rows_feed_ask(&cap->rows);
-}
-
 static int poll_timeout_ms(uint64_t now_ns, uint64_t until_ns)
 {
 	uint64_t left_ms =
 		until_ns > now_ns ? (until_ns - now_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
 
 	return left_ms > 60000 ? 60000 : left_ms;
-}
-
-/* Tables that are finished go to the kernel, and finish what waits for them. */
-static void capture_take_rows(struct capture *cap)
-{
-	rows_feed_take(&cap->rows, cap->drain.nr);
-	drain_snapshots(&cap->drain, false);
 }
 
 /* Finish the snapshots of the window, with the rows that come in time. */

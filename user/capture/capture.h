@@ -101,9 +101,9 @@ static inline bool capture_names_kernel(const struct capture_opts *opts)
  */
 int capture_open(const struct capture_opts *opts, struct capture **out);
 
-/* Add the stopped child @tgid (its children are followed) as a target before it is released. 0 or
- * negative errno. */
-int capture_add_command(struct capture *cap, pid_t tgid);
+/* Add the stopped child @tgid (its children are followed), which will run @program (borrowed until
+ * capture_start()), as a target before it is released. 0 or negative errno. */
+int capture_add_command(struct capture *cap, pid_t tgid, const char *program);
 
 /* Enable all events. Sets the ledger's start_ns. */
 int capture_start(struct capture *cap);

@@ -26,6 +26,7 @@ struct capture {
 	struct waits waits;
 	struct books wait_books;
 	struct off_cpu *handed_off_cpu; /* owned: of the window handed out last */
+	const char *program; /* borrowed: of COMMAND; NULL: none */
 	int hotplug_fd;
 	uint64_t drain_period_ns;
 	uint64_t last_drain_ns, next_drain_ns;

@@ -34,7 +34,7 @@ struct met {
 struct preload {
 	pthread_t thread;
 	int prog_fd; /* borrowed */
-	atomic_bool stop;
+	atomic_bool stop, is_done;
 	struct hmap seen; /* by the device and inode text of maps */
 	pthread_mutex_t lock; /* of what follows */
 	struct met *items; /* owned */
@@ -77,21 +77,36 @@ pid_t preload_tgid(struct preload *preload, uint64_t start)
 	return tgid;
 }
 
-uint32_t preload_meet(struct preload *preload, pid_t tgid, uint64_t start, uint64_t end)
+static uint32_t meet(struct preload *preload, pid_t tgid, const char *path)
 {
 	uint64_t args[1];
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
-	_cleanup_close_ int fd = -1;
-	char path[96];
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	void *map;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)tgid, start, end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	map = fd < 0 ? MAP_FAILED : mmap(NULL, PRELOAD_MAP_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED || !keep(preload, map, tgid))
 		return BP_EXE_NONE;
 	args[0] = (uint64_t)(uintptr_t)map;
 	return bpf_prog_test_run_opts(preload->prog_fd, &opts) ? BP_EXE_NONE : opts.retval;
+}
+
+uint32_t preload_meet(struct preload *preload, pid_t tgid, uint64_t start, uint64_t end)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%lx-%lx", (int)tgid, start, end);
+	return meet(preload, tgid, path);
+}
+
+uint32_t preload_meet_path(struct preload *preload, const char *path)
+{
+	return meet(preload, getpid(), path);
+}
+
+bool preload_is_done(const struct preload *preload)
+{
+	return preload->is_done;
 }
 
 static void scan_process(struct preload *preload, pid_t tgid, struct buf *text)
@@ -135,6 +150,7 @@ static void *preload_main(void *arg)
 	if (proc)
 		closedir(proc);
 	buf_deinit(&text);
+	preload->is_done = true;
 	return NULL;
 }
 

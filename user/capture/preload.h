@@ -8,6 +8,7 @@
 #ifndef BPFPROF_CAPTURE_PRELOAD_H
 #define BPFPROF_CAPTURE_PRELOAD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,6 +22,12 @@ struct preload *preload_start(int prog_fd);
  * its executable id (abi.h), BP_EXE_NONE when that fails. From any thread.
  */
 uint32_t preload_meet(struct preload *preload, pid_t tgid, uint64_t start, uint64_t end);
+
+/* The same for the file at @path. */
+uint32_t preload_meet_path(struct preload *preload, const char *path);
+
+/* Has all been met that was mapped when it began? */
+bool preload_is_done(const struct preload *preload);
 
 /* The process in which the file was found that we have mapped at @start; 0: it is no such mapping.
  */

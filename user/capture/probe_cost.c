@@ -18,14 +18,6 @@ enum {
 	REFUSED_PERMILLE = 250,
 };
 
-static bool has_probes(const struct samplers *samplers)
-{
-	for (uint32_t i = 0; i < samplers->cnt; i++)
-		if (samplers->items[i].event.spec.kind != EVENT_COUNTER)
-			return true;
-	return false;
-}
-
 /* How often the program of event @nr has been run so far, for nothing. */
 static uint64_t idle_runs(const struct loader *loader, uint32_t nr)
 {
@@ -80,7 +72,7 @@ int probe_cost_check(const struct samplers *samplers, const struct loader *loade
 	uint64_t before[BP_EVENTS_SAMPLED];
 	int err = 0;
 
-	if (!has_probes(samplers))
+	if (!samplers_have_probes(samplers))
 		return 0;
 	for (uint32_t i = 0; i < samplers->cnt; i++)
 		before[i] = idle_runs(loader, i);

@@ -31,10 +31,18 @@ void rows_feed_deinit(struct rows_feed *feed)
 
 void rows_feed_preload(struct rows_feed *feed)
 {
+	if (feed->preload)
+		return;
 	feed->preload = preload_start(loader_meet_fd(feed->store.loader));
 	feed->exes->preload = feed->preload;
 	if (!feed->preload)
 		log_debug("preload: %s", strerror(errno));
+}
+
+bool rows_feed_is_settled(const struct rows_feed *feed)
+{
+	return (!feed->preload || preload_is_done(feed->preload)) &&
+	       feed->asked_cnt == feed->exes->cnt && feed->taken_cnt == feed->asked_cnt;
 }
 
 static void refuse(struct rows_feed *feed, struct exe_entry *exe)
@@ -52,6 +60,7 @@ int rows_feed_ask(struct rows_feed *feed)
 
 		if (exe->module->fd < 0 && exe->module->kind != MODULE_VDSO) {
 			refuse(feed, exe);
+			feed->taken_cnt++;
 			continue;
 		}
 		err = row_builder_ask(feed->builder, exe->id, exe->module, exe->is_sampled);
@@ -76,6 +85,7 @@ void rows_feed_take(struct rows_feed *feed, uint64_t drain_nr)
 		struct exe_entry *exe = exes_find(feed->exes, exe_id);
 		int err = -ENODATA;
 
+		feed->taken_cnt++;
 		if (exe && table)
 			err = row_store_add(&feed->store, exe_id, &exe->key, table, drain_nr,
 					    is_urgent);

@@ -16,15 +16,19 @@ struct rows_feed {
 	struct row_store store;
 	struct row_builder *builder; /* owned */
 	struct preload *preload; /* owned */
+	size_t taken_cnt; /* tables that were asked for and have come, or will not */
 	size_t asked_cnt; /* exes->items[0 .. asked_cnt) have been given to the builder */
 };
 
 int rows_feed_init(struct rows_feed *feed, struct loader *loader, struct exes *exes);
 void rows_feed_deinit(struct rows_feed *feed);
 
-/* Begin to meet what is mapped on the host; after the events are enabled, so that it delays
- * nothing. */
+/* Begin to meet what is mapped on the host, unless that has begun; after the events are enabled, so
+ * that it delays nothing. */
 void rows_feed_preload(struct rows_feed *feed);
+
+/* Is all that was met in the kernel, or not to be had? */
+bool rows_feed_is_settled(const struct rows_feed *feed);
 
 /* Give executables met since the last call to the builder. 0 or negative errno. */
 int rows_feed_ask(struct rows_feed *feed);

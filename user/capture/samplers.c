@@ -176,6 +176,14 @@ static uint64_t program_misses(const struct sampler *sampler)
 	return stats.misses;
 }
 
+bool samplers_have_probes(const struct samplers *samplers)
+{
+	for (uint32_t i = 0; i < samplers->cnt; i++)
+		if (!is_counter(&samplers->items[i]))
+			return true;
+	return false;
+}
+
 int samplers_enable(struct samplers *samplers, struct loader *loader)
 {
 	for (uint32_t i = 0; i < samplers->cnt; i++) {

@@ -50,6 +50,9 @@ void samplers_configure(const struct samplers *samplers, const struct capture_op
 int samplers_open(struct samplers *samplers, struct loader *loader, const struct number_set *cpus,
 		  const struct number_set *present);
 
+/* Is there one that is not a counter? */
+bool samplers_have_probes(const struct samplers *samplers);
+
 int samplers_enable(struct samplers *samplers, struct loader *loader); /* 0 or negative errno */
 void samplers_disable(struct samplers *samplers, struct loader *loader);
 void samplers_close(struct samplers *samplers);

@@ -112,7 +112,7 @@ static int start_command(struct recording *rec)
 	stopper_set_child(&rec->stopper, rec->command.pid);
 	if (rec->opts->all_cpus)
 		return 0;
-	err = capture_add_command(rec->capture, rec->command.pid);
+	err = capture_add_command(rec->capture, rec->command.pid, argv[0]);
 	if (err)
 		log_error("cannot follow '%s': %s", argv[0], strerror(-err));
 	return err;

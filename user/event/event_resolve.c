@@ -36,15 +36,29 @@ static void set_name(struct event *event)
 {
 	const struct event_spec *spec = &event->spec;
 	const char *side = spec->user_only ? ":u" : spec->kernel_only ? ":k" : "";
-	size_t len = strlen(spec->text);
+	const char *slash = spec->path ? strrchr(spec->path, '/') : NULL;
+	const char *text = spec->text;
+	char *folder = slash ? strstr(spec->text, spec->path) : NULL;
+	size_t len;
 
+	/* A file's folder says little, and there is not much room. */
+	if (folder) {
+		size_t kind_len = (size_t)(folder - spec->text);
+
+		text = folder + (slash + 1 - spec->path);
+		snprintf(event->name, sizeof(event->name), "%.*s%s", (int)kind_len, spec->text,
+			 text);
+		if (kind_len + strlen(text) < sizeof(event->name))
+			return;
+	}
+	len = strlen(text);
 	if (spec->kind == EVENT_COUNTER && !spec->group && spec->name)
 		snprintf(event->name, sizeof(event->name), "%s%s", spec->name, side);
 	else if (len < sizeof(event->name))
-		memcpy(event->name, spec->text, len + 1);
-	else /* the end of a probe tells more than its path */
+		memcpy(event->name, text, len + 1);
+	else /* the end of a probe tells more than its beginning */
 		snprintf(event->name, sizeof(event->name), "...%s",
-			 spec->text + len - (sizeof(event->name) - 4));
+			 text + len - (sizeof(event->name) - 4));
 }
 
 /* Counts of a PMU come so fast that a rate is what makes sense; of the others every one counts. */
