@@ -10,8 +10,10 @@
 
 /* The first one is what `bpfprof OPTIONS` means. */
 static const struct cli_command commands[] = {
-	{&record_spec, cmd_record},	  {&report_spec, cmd_report}, {&convert_spec, cmd_convert},
-	{&symbolize_spec, cmd_symbolize}, {&doctor_spec, cmd_doctor}, {NULL},
+	{&record_spec, cmd_record},   {&report_spec, cmd_report},
+	{&convert_spec, cmd_convert}, {&symbolize_spec, cmd_symbolize},
+	{&stat_spec, cmd_stat},	      {&list_spec, cmd_list},
+	{&doctor_spec, cmd_doctor},   {NULL},
 };
 
 static const struct cli_command *find_command(const char *name)
