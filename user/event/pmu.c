@@ -26,6 +26,8 @@ struct term_bits {
 struct pmu_job {
 	const char *root, *pmu; /* borrowed */
 	struct pmu_config *out; /* borrowed */
+	uint64_t *unset; /* borrowed: bits of each config that an event leaves to its user
+			    ("umask=?") */
 	struct buf *why; /* borrowed */
 };
 
@@ -203,8 +205,11 @@ static int add_term(const struct pmu_job *job, char *term, uint32_t depth)
 		return unknown_term(job, term);
 	if (err)
 		return bad_term(job, term, "has a format that is not understood");
-	if (value_text && !strcmp(value_text, "?"))
-		return bad_term(job, term, "must be given: this event has no value of its own");
+	if (value_text && !strcmp(value_text, "?")) {
+		job->unset[bits.config] |= bits.mask;
+		return 0;
+	}
+	job->unset[bits.config] &= ~bits.mask;
 	if (value_text && parse_u64(value_text, &value))
 		return bad_term(job, term, "needs a number: 3 or 0x3");
 	if (!spread_bits(value, bits.mask, &job->out->config[bits.config]))
@@ -251,7 +256,8 @@ int pmu_config(const char *root, const char *pmu, const char *terms, struct pmu_
 	       struct buf *why)
 {
 	struct pmu_config config = {0};
-	struct pmu_job job = {root, pmu, &config, why};
+	uint64_t unset[PMU_CONFIGS] = {0};
+	struct pmu_job job = {root, pmu, &config, unset, why};
 	int err = pmu_type(root, pmu, &config.type);
 
 	if (err == -ENOENT)
@@ -261,6 +267,9 @@ int pmu_config(const char *root, const char *pmu, const char *terms, struct pmu_
 		return err;
 	}
 	err = add_terms(&job, terms, 0);
+	for (uint32_t i = 0; i < PMU_CONFIGS && !err; i++)
+		if (unset[i])
+			err = bad_term(&job, terms, "has a term without a value: name it, too");
 	if (!err)
 		*out = config;
 	return err;
