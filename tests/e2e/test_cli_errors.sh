@@ -40,7 +40,7 @@ answers()
 }
 
 # --- Help ---
-for command in record report convert doctor; do
+for command in record report convert stat list doctor; do
 	answers "Usage: bpfprof" $command --help
 	answers "Usage: bpfprof" $command -h
 	answers "Usage: bpfprof" help $command
@@ -95,6 +95,23 @@ fails 2 "'sched:sched_switch': this version records timers" -e sched:sched_switc
 fails 2 "'cpu/event=0x3c/': this version records timers" -e cpu/event=0x3c/
 fails 2 "one event at a time" -e cycles,instructions
 fails 2 "one event at a time" -e cycles -e instructions
+
+# --- stat and list ---
+fails 1 "event 'cylces': unknown event (did you mean 'cycles'?" stat -e cylces
+fails 125 "event 'cylces': unknown event (did you mean 'cycles'?" stat -e cylces -- true
+fails 1 "event 'cycles/frq=9/': unknown term 'frq' (did you mean 'freq'?)" stat -e cycles/frq=9/
+fails 1 "modifier 'h': a hypervisor" stat -e page-faults:h
+fails 1 "not of the form CATEGORY:NAME" stat -e 'x:%s%n'
+fails 1 "no PMU 'cqu'" stat -e cqu/event=1/
+fails 1 "no process with pid 999999999 (-p)" stat -p 999999999
+fails 1 "CPU 4095 is not online (-C" stat -C 4095
+fails 2 "exclude each other" stat --json -x ,
+fails 2 "options '-p' and COMMAND exclude each other" stat -p 1 -- true
+fails 2 "options '-p' and '-a' or '-C' exclude each other" stat -a -p 1
+fails 2 "option '-i': only with -p or COMMAND" stat -i
+fails 1 "output 'nowhere/x': no such folder" stat -o nowhere/x -d 1
+fails 2 "unexpected argument 'b'" list a b
+fails 1 "no event that opens here matches 'qwertyuiop'" list qwertyuiop
 
 # --- Outputs: refused before anything is recorded ---
 fails 2 "output 'x.foo': unknown extension (known: " -o x.foo

@@ -128,7 +128,8 @@ static int parse_field(const char *line, size_t len, struct event_field *out)
 	int err;
 
 	reader_init(&rd, line, len);
-	if (!next_part(&rd, "field:", &decl) || !part_number(&rd, "offset:", FIELD_END_MAX, &off) ||
+	if (memchr(line, '\0', len) || !next_part(&rd, "field:", &decl) ||
+	    !part_number(&rd, "offset:", FIELD_END_MAX, &off) ||
 	    !part_number(&rd, "size:", FIELD_END_MAX - off, &size) ||
 	    !part_number(&rd, "signed:", 1, &is_signed) || cut_prefix(&decl, rel_loc))
 		return -EBADMSG;
