@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 {
 	char byte;
 
-	times = argc > 1 ? atol(argv[1]) : 0;
+	times = argc > 1 ? strtol(argv[1], NULL, 10) : 0;
 	self_argv = argv;
 	if (argc > 2 && !strcmp(argv[2], "wait") && read(0, &byte, 1) != 1)
 		return 1;

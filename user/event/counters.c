@@ -115,6 +115,11 @@ int counter_open(struct counter *counter, const struct event *event,
 	    !event_is_probe(event->spec.kind))
 		buf_printf(why, "event '%s' counts whole CPUs, not single processes: use -a",
 			   event->name);
+	else if ((err == -EACCES || err == -EPERM) && target->cpus)
+		buf_printf(why,
+			   "event '%s' may not be counted for everybody: run as root, or name a "
+			   "process of yours (-p, or COMMAND)",
+			   event->name);
 	else if (err == -EMFILE)
 		buf_printf(why, "event '%s': too many open files: raise ulimit -n", event->name);
 	else if (err)

@@ -151,6 +151,9 @@ static int try_event(const struct event *event, const struct event_scope *scope)
 	else
 		perf_attr_sampling(event, &attr);
 	fd = perf_open(&attr, -1, first_cpu(event), 0);
+	/* Of one's own processes much may be counted without privilege. */
+	if (is_refused(fd) && scope->is_counting)
+		fd = perf_open(&attr, 0, -1, 0);
 	if (fd < 0)
 		return fd;
 	close(fd);
@@ -166,7 +169,13 @@ static bool can_count(const struct event *event)
 static int explain(const struct event *event, const struct event_scope *scope, int err,
 		   struct buf *why)
 {
-	if (is_refused(err))
+	if (is_refused(err) && scope->is_counting && event->spec.kind == EVENT_COUNTER &&
+	    !event->spec.user_only)
+		buf_printf(why,
+			   "perf_event_open: not permitted: run as root, give the binary "
+			   "CAP_PERFMON, or count user mode only: %s:u",
+			   event->name);
+	else if (is_refused(err))
 		buf_add_str(why, "perf_event_open: not permitted: run as root, or give the binary "
 				 "CAP_PERFMON and CAP_BPF");
 	else if (!scope->is_counting && is_pmu_counter(event) && can_count(event))

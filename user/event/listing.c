@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,6 +83,19 @@ static bool opens(struct perf_event_attr *attr, int cpu)
 	return true;
 }
 
+/* Without privilege a counter may open for what programs do themselves. */
+static int add_user_only(struct perf_event_attr *attr, const char *name, const char *kind,
+			 struct listing *out)
+{
+	char user_name[EVENT_NAME_MAX + 2];
+
+	attr->exclude_kernel = attr->exclude_hv = 1;
+	if (!opens(attr, 0))
+		return 0;
+	snprintf(user_name, sizeof(user_name), "%s:u", name);
+	return listing_add(out, user_name, kind);
+}
+
 static int add_names(const char *glob, struct listing *out)
 {
 	struct event_name name;
@@ -98,6 +112,8 @@ static int add_names(const char *glob, struct listing *out)
 		attr.disabled = 1;
 		if (opens(&attr, 0))
 			err = listing_add(out, name.name, kind);
+		else
+			err = add_user_only(&attr, name.name, kind, out);
 	}
 	return err;
 }
