@@ -11,8 +11,8 @@
  *
  * Before a program is loaded, the code of an expression is put over it from the marker on, and
  * ends with a jump to the exit of the same kind. No instruction is added or taken away, so what the
- * object says of functions and lines stays right. A verifier refuses code that no jump leads to,
- * but not code behind a jump that it finds to be always taken, as this one; it removes that, so an
+ * object says of functions and lines stays right. A verifier refuses code that no jump leads to.
+ * It takes code behind a jump that it finds to be always taken, as this one, and removes it: an
  * unused slot costs a call and three instructions.
  */
 #ifndef BPFPROF_EXPR_SLOT_H

@@ -9,7 +9,7 @@
  *	insns N			that the verifier followed
  *
  * EVENT: uprobe:FILE:FUNCTION, uretprobe:FILE:FUNCTION, usdt:FILE:FUNCTION (with --usdt: a probe
- * that sits there), kprobe:FUNCTION, kretprobe:FUNCTION, openat (the tracepoint), clock.
+ * that sits there), kprobe:FUNCTION, kretprobe:FUNCTION, exec (sched:sched_process_exec), clock.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -33,11 +33,11 @@ struct setup {
 	char **command;
 };
 
-/* syscalls:sys_enter_openat, the same everywhere. */
-static const struct event_field openat_fields[] = {
-	{.name = "dfd", .off = 16, .size = 8},
-	{.name = "filename", .off = 24, .size = 8},
-	{.name = "flags", .off = 32, .size = 8},
+/* sched:sched_process_exec, the same from 5.10 on at least. */
+static const struct event_field exec_fields[] = {
+	{.name = "filename", .off = 8, .size = 4, .is_data_loc = true, .is_string = true},
+	{.name = "pid", .off = 12, .size = 4, .is_signed = true},
+	{.name = "old_pid", .off = 16, .size = 4, .is_signed = true},
 };
 
 static const struct {
@@ -49,7 +49,7 @@ static const struct {
 	{"usdt:", "expr_kprobe", EVENT_USDT},
 	{"kprobe:", "expr_kprobe", EVENT_KPROBE},
 	{"kretprobe:", "expr_kprobe", EVENT_KRETPROBE},
-	{"openat", "expr_tracepoint", EVENT_TRACEPOINT},
+	{"exec", "expr_tracepoint", EVENT_TRACEPOINT},
 	{"clock", "expr_perf_event", EVENT_COUNTER},
 };
 
@@ -72,8 +72,8 @@ static size_t parse_event(struct setup *setup, char *text)
 	setup->env.kind = events[row].kind;
 	setup->env.arch = EVENT_ARCH_HOST;
 	if (setup->env.kind == EVENT_TRACEPOINT) {
-		setup->env.fields = openat_fields;
-		setup->env.field_cnt = sizeof(openat_fields) / sizeof(*openat_fields);
+		setup->env.fields = exec_fields;
+		setup->env.field_cnt = sizeof(exec_fields) / sizeof(*exec_fields);
 	}
 	setup->function = strrchr(text, ':');
 	if (!setup->function)
@@ -137,7 +137,7 @@ static struct bpf_link *attach(const struct setup *setup, struct bpf_program *pr
 	case EVENT_KRETPROBE:
 		return bpf_program__attach_kprobe(prog, returns, setup->function);
 	case EVENT_TRACEPOINT:
-		return bpf_program__attach_tracepoint(prog, "syscalls", "sys_enter_openat");
+		return bpf_program__attach_tracepoint(prog, "sched", "sched_process_exec");
 	case EVENT_COUNTER:
 		return bpf_program__attach_perf_event(prog, (int)syscall(SYS_perf_event_open, &attr,
 									 -1, 0, -1, 0));
@@ -145,6 +145,11 @@ static struct bpf_link *attach(const struct setup *setup, struct bpf_program *pr
 		return bpf_program__attach_uprobe_opts(prog, -1, setup->file, 0, &opts);
 	}
 }
+
+/* The kernel's, of the program: its statistics alone. */
+static char verifier_log[65536];
+
+enum { VERIFIER_STATS = 4 };
 
 static void run(char **command)
 {
@@ -158,12 +163,12 @@ static void run(char **command)
 		die("the command does not end");
 }
 
-static void print(struct bpf_object *object, struct bpf_program *prog)
+static void print(struct bpf_object *object)
 {
 	int sums_fd = bpf_object__find_map_fd_by_name(object, "sums");
 	int hist_fd = bpf_object__find_map_fd_by_name(object, "hist");
-	struct bpf_prog_info info = {0};
-	uint32_t zero = 0, len = sizeof(info);
+	const char *processed = strstr(verifier_log, "processed ");
+	uint32_t zero = 0;
 	uint64_t *last = NULL, key, cnt;
 	struct expr_sums sums = {0};
 
@@ -175,8 +180,8 @@ static void print(struct bpf_object *object, struct bpf_program *prog)
 		if (!bpf_map_lookup_elem(hist_fd, &key, &cnt))
 			printf("hist %" PRId64 " %" PRIu64 "\n", (int64_t)key, cnt);
 	}
-	if (!bpf_obj_get_info_by_fd(bpf_program__fd(prog), &info, &len))
-		printf("insns %u\n", info.verified_insns);
+	if (processed)
+		printf("insns %lu\n", strtoul(processed + strlen("processed "), NULL, 10));
 }
 
 static int quiet(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -212,6 +217,8 @@ int main(int argc, char **argv)
 		all, !strcmp(bpf_program__name(all), events[row].program) ||
 			     setup.env.kind == EVENT_KPROBE);
 	prog = bpf_object__find_program_by_name(object, events[row].program);
+	bpf_program__set_log_level(prog, VERIFIER_STATS);
+	bpf_program__set_log_buf(prog, verifier_log, sizeof(verifier_log));
 	if (bpf_object__load(object) || expr_patch_end(&patch))
 		die("the programs cannot be loaded");
 	link = attach(&setup, prog);
@@ -219,7 +226,7 @@ int main(int argc, char **argv)
 		die("the program cannot be attached");
 	run(setup.command);
 	bpf_link__destroy(link);
-	print(object, prog);
+	print(object);
 	bpf_object__close(object);
 	return 0;
 }

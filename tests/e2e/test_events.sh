@@ -4,6 +4,7 @@
 # timeout: 300
 set -u
 . tests/e2e/live.sh
+build_helpers
 compile triggers triggers.c -O2
 cnt=2000
 few=$((cnt / 10))
@@ -14,7 +15,13 @@ triggered()
 {
 	local name=$1
 	shift
-	recorded "$name" "$name" "$@" -- triggers "$cnt"
+	check "$name: exit status 0, and the books balance" triggers_recorded "$name" "$@"
+}
+
+triggers_recorded()
+{
+	local name=$1
+	record "$@" -- triggers "$cnt" && "$helpers/check_stats" "$TMPDIR/out/$name.json" 1
 }
 
 # counted REGEX NAME N: just so many.
@@ -57,7 +64,7 @@ check "whose stack is the caller's" counted ';main;nested;nested;nested;nested;n
 check "and main's, of the outermost and of those that hop() jumped to" counted ';main ' returns $((2 * few))
 check "no stack ends at the kernel's trampoline" counted 'bad_return' returns 0
 triggered under -e "uprobe:$program:bottom" -e "uretprobe:$program:nested" -e "uretprobe:$program:hop" \
-	--value "uprobe:$program:bottom"
+	--value uprobe:triggers:bottom
 check "under return probes: the calls are all there" counted ';main;nested;nested;nested;nested;nested;nested;bottom ' \
 	under "$few"
 check "a jump between two functions with return probes too" counted ';main;nested;bottom ' under "$few"
@@ -85,7 +92,7 @@ value()
 {
 	python3 tests/e2e/pprof_values.py "$TMPDIR/out/several.pb.gz" "$@"
 }
-check "several events: each has its value" is "$(value "uprobe:$program:leaf") == 3 * $cnt &&
+check "several events: each has its value" is "$(value uprobe:triggers:leaf) == 3 * $cnt &&
 	$(value syscalls:sys_enter_getrandom 'stack=;ask;') == $cnt && $(value page-faults 'stack=;fault;') == $cnt"
 check "and its row in the ledger" is "$(field several events.1.recorded) == 3 * $cnt &&
 	$(field several events.2.recorded) >= $cnt"

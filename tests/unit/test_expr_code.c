@@ -4,7 +4,6 @@
  * all three must agree. The record of a tracepoint is what BPF_PROG_TEST_RUN gives to a program of
  * raw tracepoints as its arguments.
  */
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,6 +17,7 @@
 #include <cmocka.h>
 
 #include "bpf_interp.h"
+#include "bpf_run.h"
 #include "event/expr.h"
 
 enum { ROUNDS = 30000, KERNEL_ROUNDS = 700, RECORDS = 4, DEPTH = 6 };
@@ -374,6 +374,11 @@ static bool is_minus(const struct value *value)
 	return value->is_const && !value->is_u64 && value->of[0] >> 63;
 }
 
+static bool is_zero(const struct value *value)
+{
+	return value->is_const && !value->is_u64 && !value->of[0];
+}
+
 static struct value combine(int op, const struct value *left, const struct value *right)
 {
 	struct value value = {.is_const = left->is_const && right->is_const};
@@ -381,6 +386,8 @@ static struct value combine(int op, const struct value *left, const struct value
 
 	value.is_u64 = op >= EQ && op <= GE ? false : op != OR && op != AND && is_unsigned;
 	if (op >= EQ && op <= GE && (is_minus(left) || is_minus(right)))
+		is_unsigned = false;
+	if (((op == LT || op == GE) && is_zero(right)) || ((op == GT || op == LE) && is_zero(left)))
 		is_unsigned = false;
 	/* What one operand decides is a constant. */
 	if (op == AND || op == OR)
@@ -450,50 +457,6 @@ static uint64_t run_interp(const struct expr_code *code, const struct record *re
 	return interp_run(&vm, code);
 }
 
-/* The code as a program that returns the low or the high half; negative errno. */
-static int load_half(const struct expr_code *code, bool high)
-{
-	struct bpf_insn insns[EXPR_CODE_MAX + 2];
-	uint32_t cnt = code->cnt;
-
-	memcpy(insns, code->insns, cnt * sizeof(*insns));
-	if (high)
-		insns[cnt++] = (struct bpf_insn){.code = BPF_ALU64 | BPF_RSH | BPF_K, .imm = 32};
-	insns[cnt++] = (struct bpf_insn){.code = BPF_JMP | BPF_EXIT};
-	return bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "expr", "GPL", insns, cnt, NULL);
-}
-
-static uint32_t run_half(int fd, const struct record *rec)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = rec, .ctx_size_in = sizeof(*rec));
-
-	assert_int_equal(bpf_prog_test_run_opts(fd, &opts), 0);
-	return opts.retval;
-}
-
-static void run_kernel(const struct expr_code *code, const struct record *recs, uint64_t *out)
-{
-	int low = load_half(code, false), high = load_half(code, true);
-
-	assert_true(low >= 0 && high >= 0);
-	for (int i = 0; i < RECORDS; i++)
-		out[i] = (uint64_t)run_half(high, &recs[i]) << 32 | run_half(low, &recs[i]);
-	close(low);
-	close(high);
-}
-
-static bool may_load(void)
-{
-	struct expr_code nothing = {.cnt = 1};
-	int fd;
-
-	nothing.insns[0] = (struct bpf_insn){.code = BPF_ALU64 | BPF_MOV | BPF_K};
-	fd = load_half(&nothing, false);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
-}
-
 /* Too large for its place is no mistake. */
 static bool compile(const struct writer *in, const struct value *value, struct expr_code *code)
 {
@@ -537,7 +500,7 @@ static void run_random(unsigned int seed, int rounds, bool in_kernel)
 		fit++;
 		longest = code.cnt > longest ? code.cnt : longest;
 		if (in_kernel)
-			run_kernel(&code, out.recs, got);
+			kernel_run(&code, out.recs, sizeof(out.recs[0]), RECORDS, got);
 		for (int i = 0; i < RECORDS; i++) {
 			if (!in_kernel)
 				got[i] = run_interp(&code, &out.recs[i]);
@@ -569,9 +532,9 @@ static void test_saved(void **state)
 		random_record(&out.recs[i]);
 	out.recs[0].text_addr = (uint64_t)(uintptr_t)texts[3];
 	out.recs[1].text_addr = (uint64_t)(uintptr_t)texts[4];
-	for (int in_kernel = 0; in_kernel <= may_load(); in_kernel++) {
+	for (int in_kernel = 0; in_kernel <= kernel_may_load(); in_kernel++) {
 		if (in_kernel)
-			run_kernel(&code, out.recs, got);
+			kernel_run(&code, out.recs, sizeof(out.recs[0]), RECORDS, got);
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(in_kernel ? got[i] : run_interp(&code, &out.recs[i]),
 					 15 * getpid() + !i);
@@ -585,7 +548,7 @@ static void test_interp(void **state)
 
 static void test_kernel(void **state)
 {
-	if (!may_load())
+	if (!kernel_may_load())
 		skip();
 	assert_int_equal(prctl(PR_SET_NAME, "expr"), 0);
 	run_random(2, KERNEL_ROUNDS, true);

@@ -10,9 +10,9 @@
  *	open the object, load it
  *	err = expr_patch_end(&patch);
  *
- * The handlers are the process's: meanwhile no other object may be opened or loaded. A program
- * whose handler is ours is attached by a link of its kind (bpf_program__attach_uprobe_opts(), ...),
- * not by bpf_program__attach().
+ * The handlers are the process's: meanwhile no other object may be opened or loaded. Programs in
+ * those sections are attached by a link of their kind (bpf_program__attach_uprobe_opts(), ...);
+ * bpf_program__attach() does not know how.
  */
 #ifndef BPFPROF_CAPTURE_EXPR_PATCH_H
 #define BPFPROF_CAPTURE_EXPR_PATCH_H

@@ -18,12 +18,13 @@
  *
  * Numbers have 64 bits and a sign, but for those that need all 64 without (u64(), such fields,
  * literals from 2^63): as in C they make what they are combined with unsigned. A comparison with a
- * negative constant is signed in any case, so `len < 0` and `len == -1` mean what they say.
+ * negative constant, and < 0 and >= 0, are signed in any case: `len < 0` and `len == -1` mean what
+ * they say.
  *
- * Registers have no type, so arguments and results are taken as 64 bits with a sign. An int
- * function that returns -1 leaves 0x00000000ffffffff on x86-64 and arm64, and the same goes for int
- * arguments: where C's type is int say `s32(ret) < 0`, and where it is unsigned `u32(arg0)`, for
- * the upper half of the register is undefined then.
+ * Registers have no type, so arguments and results are taken as 64 bits with a sign. A function
+ * whose result is an int leaves 0x00000000ffffffff for -1 on x86-64 and arm64, or anything in the
+ * upper half, and so do callers with int arguments: where C's type is int say `s32(ret) < 0`, where
+ * it is unsigned `u32(arg0) > 5`.
  *
  * Texts are only compared, for (in)equality, with a literal of up to EXPR_TEXT_MAX bytes. A text
  * that cannot be read (a bad address, a page that is not in memory) equals none. A number that

@@ -95,8 +95,8 @@ static uint16_t fail_unknown(struct expr_parser *parser, const struct expr_token
 		else if (list[len - 1] != '.')
 			len += (size_t)snprintf(list + len, sizeof(list) - len, ", ...");
 	}
-	return expr_fail(parser, token->column, "there is no '%s' here%s%s%s; there is %s", typed,
-			 *best ? "; did you mean '" : "", best, *best ? "'?" : "", list);
+	return expr_fail(parser, token->column, "there is no '%s' here%s%s%s there is %s", typed,
+			 *best ? "; did you mean '" : "", best, *best ? "'?" : ";", list);
 }
 
 static bool fits_load(const struct event_field *field)

@@ -240,6 +240,18 @@ static bool check_numbers(struct expr_parser *parser, const struct expr_node *no
 	return !parser->err;
 }
 
+/* Is the sign what a comparison asks for? `< 0` without a sign would be no question. */
+static bool asks_for_sign(enum expr_op op, const struct expr_node *left,
+			  const struct expr_node *right)
+{
+	bool left_is_0 = left->op == EXPR_CONST && left->type != EXPR_U64 && !left->value;
+	bool right_is_0 = right->op == EXPR_CONST && right->type != EXPR_U64 && !right->value;
+
+	return is_negative_const(left) || is_negative_const(right) ||
+	       (right_is_0 && (op == EXPR_LT || op == EXPR_GE)) ||
+	       (left_is_0 && (op == EXPR_GT || op == EXPR_LE));
+}
+
 /* The type, and whether the operands are taken as unsigned. */
 static void type_numbers(struct expr_node *node, const struct expr_node *left,
 			 const struct expr_node *right)
@@ -249,8 +261,7 @@ static void type_numbers(struct expr_node *node, const struct expr_node *left,
 
 	if (expr_op_compares(node->op)) {
 		node->type = EXPR_BOOL;
-		node->is_unsigned =
-			any_u64 && !is_negative_const(left) && !is_negative_const(right);
+		node->is_unsigned = any_u64 && !asks_for_sign(node->op, left, right);
 	} else if (node->op == EXPR_AND || node->op == EXPR_OR) {
 		node->type = EXPR_BOOL;
 	} else if (node->op == EXPR_SHL || node->op == EXPR_SHR) {
