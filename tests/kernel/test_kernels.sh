@@ -48,7 +48,8 @@ compile_programs() {
 	$cc $cflags -o "$programs/check_stats" "$here/check_stats.c" -lcjson &&
 		$cc $cflags -O1 -fno-optimize-sibling-calls -I"$root/user" -I"$built" -idirafter "$root/include" \
 			-o "$programs/nested_uprobes" "$here/nested_uprobes.c" "$built/libbpfprof.a" \
-			-lbpf -lelf -llzma -lcjson -lxxhash -lz -lpthread -ldl -lm
+			-lbpf -lelf -llzma -lcjson -lxxhash -lz -lpthread -ldl -lm &&
+		$cc $cflags -I"$root/user" -static -o "$programs/uprobe_insn" "$here/uprobe_insn.c" "$built/libbpfprof.a"
 }
 
 program_of() {
@@ -102,7 +103,8 @@ run_kernel() {
 		sed 's/^/# /' "$out/compile.log"
 		return
 	fi
-	set -- -f "$program" -f "$here/guest-main" -f "$programs/check_stats" -f "$programs/nested_uprobes"
+	set -- -f "$program" -f "$here/guest-main" -f "$programs/check_stats" -f "$programs/nested_uprobes" \
+		-f "$programs/uprobe_insn"
 	for file in $static_programs triggers; do
 		set -- "$@" -f "$programs/$file"
 	done

@@ -12,6 +12,9 @@
  * every program that it is in finds wrong characters and fills memory with wrong bytes. Others lose
  * the fix of the instruction pointer (c2, vcmpps) or keep the trap flag (9d, vfnmadd132sd) because
  * they look like ret and popf. tests/kernel/uprobe_insn.c shows each of them.
+ *
+ * Nops of several bytes (0f 1f) are emulated by recent kernels alone (6.18 does, not the 5-byte
+ * one, which it replaces by a call); they pass for stepped here, which is never too cheap.
  */
 #include "event/insn_x86.h"
 
