@@ -3,10 +3,11 @@
  * Driver of test_user_probes.sh: where a probe in a program or library is put.
  *
  *	probe_sites EVENT PID		a line for each place: file offset, symbol, offset in it,
- *					"entry" or "inside", semaphore's file offset, arguments,
- *path probe_sites --count EVENT PID	put the probes into process PID, which is stopped: say
- *"ready", let it run to its end, and print how often they were hit probe_sites --list EVENT PID
- *the names that fit
+ *					"entry" or "inside", the semaphore's file offset,
+ *					arguments, path
+ *	probe_sites --count EVENT PID	put the probes into process PID, which is stopped, let it
+ *					run to its end, and print how often they were hit
+ *	probe_sites --list EVENT PID	the names that fit
  *
  * EVENT: uprobe:PATH:SYMBOL[+OFF], uprobe:PATH:0xADDR, uretprobe:..., usdt:PATH:PROVIDER:NAME.
  * PID 0: of no process. Errors are one line on stderr.

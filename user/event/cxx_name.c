@@ -55,14 +55,15 @@ static void put_component(struct plain *plain, const char *text, size_t len)
 
 static char peek(const struct plain *plain)
 {
-	return reader_left(&plain->rd) ? (char)*plain->rd.pos : '\0';
+	return reader_done(&plain->rd) ? '\0' : (char)*plain->rd.pos;
 }
 
 static bool accept(struct plain *plain, const char *code)
 {
 	size_t len = strlen(code);
 
-	if (reader_left(&plain->rd) < len || memcmp(plain->rd.pos, code, len) != 0)
+	/* Behind an error nothing moves any more. */
+	if (plain->rd.err || reader_left(&plain->rd) < len || memcmp(plain->rd.pos, code, len) != 0)
 		return false;
 	reader_skip(&plain->rd, len);
 	return true;
