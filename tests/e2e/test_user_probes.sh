@@ -4,10 +4,22 @@
 # others, to count how often they are hit.
 # timeout: 120
 set -u
-. tests/e2e/live.sh
+. tests/e2e/cases.sh
 target=$TMPDIR/target # a program and its library
 root=$TMPDIR/root
 t=$'\t'
+
+# check NAME COMMAND...: the command succeeds. What it says is always shown.
+check()
+{
+	local name=$1 ret
+	shift
+	"$@" >>"$log" 2>&1
+	ret=$?
+	result $ret "$name"
+	[ $ret != 0 ] || show_log
+	: >"$log"
+}
 
 sites()
 {

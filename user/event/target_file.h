@@ -14,6 +14,9 @@
  * left in it (an absolute one would lead into our root); a file that was deleted or replaced while
  * the target has it mapped gets one through /proc/TGID/map_files. Either is checked to lead to the
  * file that is open here.
+ *
+ * Who owns that root may put another file there between this check and the kernel's look-up. The
+ * probe is then in a file of his choice, as if he had named it.
  */
 #ifndef BPFPROF_EVENT_TARGET_FILE_H
 #define BPFPROF_EVENT_TARGET_FILE_H
