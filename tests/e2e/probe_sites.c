@@ -82,7 +82,7 @@ static void print_sites(const struct event *event)
 		const struct event_site *site = &event->sites[i];
 
 		printf("0x%" PRIx64 "\t%s\t0x%" PRIx64 "\t%s\t0x%" PRIx64 "\t%s\t%s\n",
-		       site->file_off, site->symbol ? site->symbol : "-", site->symbol_off,
+		       site->asked_file_off, site->symbol ? site->symbol : "-", site->symbol_off,
 		       site->is_entry ? "entry" : "inside", site->semaphore_off,
 		       site->usdt_args && *site->usdt_args ? site->usdt_args : "-", site->path);
 	}

@@ -90,11 +90,24 @@ fails 2 "SECONDS: '0' must be more than 0" 0
 fails 2 "no COMMAND after '--'" -d 3 --
 fails 2 "option '--by': 'colour' is not one of comm, process" --by comm,colour
 fails 2 "option '--call-graph': 'magic'" --call-graph magic
-fails 2 "'kprobe:do_sys_open': this version records timers and PMU events" -e kprobe:do_sys_open
-fails 2 "'sched:sched_switch': this version records timers" -e sched:sched_switch
-fails 2 "'cpu/event=0x3c/': this version records timers" -e cpu/event=0x3c/
-fails 2 "one event at a time" -e cycles,instructions
-fails 2 "one event at a time" -e cycles -e instructions
+fails 2 "did you mean 'cycles'" -e cycels
+fails 2 "the function is missing: uprobe:PATH:FUNCTION" -e uprobe:libc:
+fails 2 "a file and a name are needed" -e usdt:libc
+fails 2 "an event is empty" -e cpu-clock,,page-faults
+fails 1 "did you mean 'sched:sched_switch'" -e sched:sched_swich -d 1
+fails 2 "not of the form CATEGORY:NAME" -e 'syscalls:%s%n'
+fails 1 "did you mean 'kprobe:'" -e kprob:vfs_read -d 1
+fails 1 "has no function 'mallox'" -e uprobe:libc:mallox -d 1
+fails 1 "is the most: write more of the name" -e 'uprobe:libc:*' -d 1
+fails 1 "begins one of" -e uprobe:libc:malloc+1 -d 1
+fails 1 "column 9: a number is compared with a string" -e uprobe:libc:malloc --where 'arg0 == "x"' -d 1
+fails 1 "there is no 'nosuch' here" -e uprobe:libc:malloc --where 'nosuch > 1' -d 1
+fails 1 "ret is known where a function returns" -e uprobe:libc:malloc --where 'ret == 0' -d 1
+fails 1 "it is a counter" -e page-faults --weight pid -d 1
+fails 1 "at most 6 events" -e faults,cs,minor-faults,major-faults,cpu-migrations,task-clock,cpu-clock -d 1
+fails 1 "--elapsed times calls of functions" -e sched:sched_switch --elapsed -d 1
+fails 1 "looks at a function's entry" -e uretprobe:libc:malloc --by caller -d 1
+fails 2 "the unit is missing behind the colon" -e uprobe:libc:malloc --weight arg0: -d 1
 
 # --- stat and list ---
 fails 1 "event 'cylces': unknown event (did you mean 'cycles'?" stat -e cylces

@@ -136,7 +136,12 @@ check "a constructor" at "uprobe:$target/program:net::Server::Server" "$target/p
 	_ZN3net6ServerC1Ei _ZN3net6ServerC2Ei
 check "a mangled name" at "uprobe:$target/program:_ZN3net6Server4sendEl" "$target/program" _ZN3net6Server4sendEl
 check "overloads are not guessed" says "2 functions, write one as" "uprobe:$target/program:net::Server::send"
-check "an offset" grep -q "${t}work_100${t}0x4${t}inside" <(sites "uprobe:$target/program:work_100+0x4")
+# The second instruction of work_100, in bytes from its begin
+second=$(objdump -d --no-show-raw-insn "$target/program" | awk '/<work_100>:/ { inside = 1; next }
+	inside && ++line == 1 { first = $1 } inside && line == 2 { print first, $1; exit }' | tr -d : |
+	{ read -r first next && printf '0x%x' $((0x$next - 0x$first)); })
+check "an offset" grep -q "${t}work_100${t}$second${t}inside" <(sites "uprobe:$target/program:work_100+$second")
+check "an offset into an instruction" says "in the middle of an instruction" "uprobe:$target/program:work_100+1"
 check "an offset beyond the function" says "has only 0x" "uprobe:$target/program:work_100+0x4000"
 vaddr=$(nm "$target/program" | awk '$3 == "work_200" { print $1 }')
 check "an address" at "uprobe:$target/stripped:0x$vaddr" "$target/program" work_200

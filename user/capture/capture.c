@@ -218,7 +218,7 @@ static void meet_program(struct preload *preload, const char *program)
 }
 
 /*
- * A probe may be hit a million times in a program's first second, and snapshots are for some: so
+ * An event may happen a million times in a program's first second, and snapshots are for some: so
  * what is known of the programs has its rows before. What does not come in time, comes later.
  */
 static int prepare_rows(struct capture *cap)
@@ -254,7 +254,7 @@ static int prepare_rows(struct capture *cap)
 int capture_start(struct capture *cap)
 {
 	uint64_t started_ns = clock_process_start_ns();
-	int err = samplers_have_probes(&cap->samplers) ? prepare_rows(cap) : 0;
+	int err = samplers_may_burst(&cap->samplers) ? prepare_rows(cap) : 0;
 
 	if (err)
 		return err;

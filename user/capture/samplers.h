@@ -53,6 +53,9 @@ int samplers_open(struct samplers *samplers, struct loader *loader, const struct
 /* Is there one that is not a counter? */
 bool samplers_have_probes(const struct samplers *samplers);
 
+/* Is there one whose rate is not bounded? */
+bool samplers_may_burst(const struct samplers *samplers);
+
 int samplers_enable(struct samplers *samplers, struct loader *loader); /* 0 or negative errno */
 void samplers_disable(struct samplers *samplers, struct loader *loader);
 void samplers_close(struct samplers *samplers);

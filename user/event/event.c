@@ -27,6 +27,11 @@ void event_field_deinit(struct event_field *field)
 	*field = (struct event_field){0};
 }
 
+void event_drop_site(struct event *event)
+{
+	site_deinit(&event->sites[--event->site_cnt]);
+}
+
 void event_deinit(struct event *event)
 {
 	for (size_t i = 0; i < event->site_cnt; i++)

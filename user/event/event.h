@@ -50,6 +50,7 @@ struct event_site {
 	char *symbol; /* function that it is in; NULL: an address without name */
 	uint64_t symbol_off; /* where the probe really sits, in it */
 	uint64_t file_off; /* of user probes: where the probe really sits, in the file */
+	uint64_t asked_file_off; /* ... and where it was asked for */
 	uint64_t kernel_ip; /* of kernel probes by address; 0: by symbol */
 	uint64_t semaphore_off; /* USDT: file offset of its reference counter; 0: none */
 	char *usdt_args; /* USDT: the note's argument string, "-4@%edi 8@-8(%rbp)" */
@@ -93,6 +94,9 @@ struct event {
 };
 
 void event_deinit(struct event *event);
+
+/* Release the last of its sites. */
+void event_drop_site(struct event *event);
 
 static inline bool event_is_probe(enum event_kind kind)
 {

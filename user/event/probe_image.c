@@ -44,6 +44,7 @@ int probe_image_open(const char *path, pid_t tgid, struct probe_image *out, stru
 void probe_image_deinit(struct probe_image *image)
 {
 	symtab_free(image->symtab);
+	functions_deinit(&image->functions);
 	elf_segments_deinit(&image->segments);
 	debug_file_deinit(&image->debug);
 	elf_file_free(image->elf);
@@ -80,7 +81,7 @@ int probe_image_add_site(struct probe_image *image, struct event *event, uint64_
 		return -ENOENT;
 	if (array_reserve(&event->sites, &event->site_cap, event->site_cnt + 1, sizeof(site)))
 		return -ENOMEM;
-	site.file_off = file_off;
+	site.file_off = site.asked_file_off = file_off;
 	site.symbol = name ? strdup(name) : probe_image_function_at(image, vaddr, &site.symbol_off);
 	site.path = strdup(image->file.open_path);
 	if (!site.path || (name && !site.symbol)) {

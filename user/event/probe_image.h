@@ -7,6 +7,7 @@
 
 #include "elf/debug_file.h"
 #include "elf/elf_file.h"
+#include "elf/functions.h"
 #include "elf/segments.h"
 #include "elf/symtab.h"
 #include "event/event.h"
@@ -20,6 +21,8 @@ struct probe_image {
 	struct debug_file debug; /* owned: symbols that were split off it */
 	struct elf_segments segments; /* owned */
 	struct symtab *symtab; /* owned; NULL until it is needed */
+	struct functions functions; /* owned; when has_functions */
+	bool has_functions;
 };
 
 /* Open what target_file_find() finds for @path and @tgid, which see for errors and @why. */

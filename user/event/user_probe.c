@@ -12,6 +12,7 @@
 #include "event/cxx_name.h"
 #include "event/function_search.h"
 #include "event/ifunc.h"
+#include "event/probe_fit.h"
 #include "event/probe_image.h"
 
 /* One event while its places are looked for. */
@@ -86,6 +87,20 @@ static int refuse_code(const struct resolve *res, uint64_t vaddr)
 	return -EINVAL;
 }
 
+/* A site where it may be, or none. */
+static int add_site(struct resolve *res, uint64_t vaddr, const char *name, uint64_t off)
+{
+	struct event_site *site;
+	int err = probe_image_add_site(&res->image, res->event, vaddr, name, off, &site);
+
+	if (err)
+		return err == -ENOENT ? refuse_code(res, vaddr) : err;
+	err = probe_fit(&res->image, site, vaddr, res->why);
+	if (err)
+		event_drop_site(res->event);
+	return err;
+}
+
 /* memcpy and memmove may stand for the same code. */
 static bool has_place(const struct resolve *res, uint64_t vaddr)
 {
@@ -94,7 +109,7 @@ static bool has_place(const struct resolve *res, uint64_t vaddr)
 	if (elf_segments_file_off(&res->image.segments, vaddr, &file_off))
 		return false;
 	for (size_t i = 0; i < res->event->site_cnt; i++) {
-		if (res->event->sites[i].file_off == file_off)
+		if (res->event->sites[i].asked_file_off == file_off)
 			return true;
 	}
 	return false;
@@ -103,7 +118,6 @@ static bool has_place(const struct resolve *res, uint64_t vaddr)
 static int add_place(struct resolve *res, const struct found_function *function)
 {
 	const struct event_spec *spec = &res->event->spec;
-	int err;
 
 	if (spec->off && function->size_bytes && spec->off >= function->size_bytes) {
 		buf_printf(res->why, "'%s' of '%s' has only 0x%" PRIx64 " bytes", function->name,
@@ -117,9 +131,7 @@ static int add_place(struct resolve *res, const struct found_function *function)
 			   file_name(res), PROBE_SITES_MAX);
 		return -E2BIG;
 	}
-	err = probe_image_add_site(&res->image, res->event, function->vaddr + spec->off,
-				   function->name, spec->off, NULL);
-	return err == -ENOENT ? refuse_code(res, function->vaddr + spec->off) : err;
+	return add_site(res, function->vaddr + spec->off, function->name, spec->off);
 }
 
 static int add_places(struct resolve *res, const struct function_search *found)
@@ -283,7 +295,7 @@ static int add_named(struct resolve *res, const struct function_search *found)
 
 /* What became of the functions of a glob that take no probe as they are. */
 struct glob_outcome {
-	size_t indirect_cnt, unknown_cnt, hazard_cnt;
+	size_t indirect_cnt, unknown_cnt, hazard_cnt, refused_cnt;
 };
 
 static int add_match(struct resolve *res, const struct found_function *item,
@@ -295,9 +307,15 @@ static int add_match(struct resolve *res, const struct found_function *item,
 		outcome->hazard_cnt++;
 		return 0;
 	}
+	err = item->is_ifunc ? add_indirect(res, item->name) : add_place(res, item);
+	if (err == -EOPNOTSUPP) {
+		log_debug("left out: %s", buf_cstr(res->why));
+		buf_reset(res->why);
+		outcome->refused_cnt++;
+		return 0;
+	}
 	if (!item->is_ifunc)
-		return add_place(res, item);
-	err = add_indirect(res, item->name);
+		return err;
 	if (!err)
 		outcome->indirect_cnt++;
 	if (err != -ENOENT && err != -EINVAL)
@@ -319,6 +337,10 @@ static void log_outcome(const struct resolve *res, const struct glob_outcome *ou
 			"%s: %zu functions are left out: it is not known which code they stand for "
 			"(IFUNC)",
 			text, outcome->unknown_cnt);
+	if (outcome->refused_cnt)
+		log_info("%s: %zu functions are left out: the kernel does not run their first "
+			 "instructions rightly under a probe (-v says which)",
+			 text, outcome->refused_cnt);
 	if (outcome->hazard_cnt)
 		log_info("%s: %zu functions are left out: a return probe would crash the program",
 			 text, outcome->hazard_cnt);
@@ -392,10 +414,10 @@ static int resolve_vaddr(struct resolve *res)
 	const struct event_spec *spec = &res->event->spec;
 	const struct event_site *site;
 	const char *hazard;
-	int err = probe_image_add_site(&res->image, res->event, spec->addr, NULL, 0, NULL);
+	int err = add_site(res, spec->addr, NULL, 0);
 
 	if (err)
-		return err == -ENOENT ? refuse_code(res, spec->addr) : err;
+		return err;
 	site = &res->event->sites[0];
 	if (event_is_return(spec->kind) && site->symbol && site->symbol_off) {
 		buf_printf(res->why,
