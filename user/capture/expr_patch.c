@@ -103,11 +103,30 @@ void expr_patch_abandon(struct expr_patch *patch)
 		libbpf_unregister_prog_handler(patch->handlers[--patch->handler_cnt]);
 }
 
+/*
+ * libbpf 1.1 frees its table of handlers with the last of them, and goes on using it ("libbpf: Fix
+ * realloc API handling in zero-sized edge cases", 1.3). So one of no section of ours stays.
+ */
+static int keep_table(void)
+{
+	static bool is_kept;
+	LIBBPF_OPTS(libbpf_prog_handler_opts, opts);
+	int handler;
+
+	if (is_kept)
+		return 0;
+	handler = libbpf_register_prog_handler("bpfprof_none", BPF_PROG_TYPE_UNSPEC, 0, &opts);
+	is_kept = handler >= 0;
+	return handler < 0 ? handler : 0;
+}
+
 int expr_patch_begin(struct expr_patch *patch)
 {
 	LIBBPF_OPTS(libbpf_prog_handler_opts, opts, .prog_prepare_load_fn = prepare,
 		    .cookie = (long)patch);
 
+	if (keep_table())
+		return -ENOMEM;
 	memset(patch->filled, 0, sizeof(patch->filled));
 	patch->handler_cnt = 0;
 	for (uint32_t i = 0; i < SECTIONS; i++) {
