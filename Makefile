@@ -236,6 +236,11 @@ bench-waits: all ## what recording waits costs per context switch, beside perf, 
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
 	@BUILD=$(O) tests/bench/waits
 
+.PHONY: bench-heap
+bench-heap: all ## what --heap costs per malloc and free, beside empty programs and the shape of memleak
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
+	@BUILD=$(O) tests/bench/heap
+
 # --- Source checks ---
 
 .PHONY: lint

@@ -19,6 +19,11 @@ enum {
 #define ARCH_CTX_IP(r) ((r)->pc)
 #define ARCH_CTX_SP(r) ((r)->sp)
 #define ARCH_CTX_FP(r) ((r)->regs[29])
+#define ARCH_CTX_ARG0(r) ((r)->regs[0])
+#define ARCH_CTX_ARG1(r) ((r)->regs[1])
+#define ARCH_CTX_ARG2(r) ((r)->regs[2])
+#define ARCH_CTX_ARG3(r) ((r)->regs[3])
+#define ARCH_CTX_RESULT(r) ((r)->regs[0])
 #define ARCH_CTX_IS_USER(r) (((r)->pstate & ARM64_MODE_MASK) == 0)
 #define ARCH_CTX_IS_32BIT(r) (((r)->pstate & ARM64_MODE32) != 0)
 

@@ -14,6 +14,11 @@ enum {
 #define ARCH_CTX_IP(regs) ((regs)->ip)
 #define ARCH_CTX_SP(regs) ((regs)->sp)
 #define ARCH_CTX_FP(regs) ((regs)->bp)
+#define ARCH_CTX_ARG0(regs) ((regs)->di)
+#define ARCH_CTX_ARG1(regs) ((regs)->si)
+#define ARCH_CTX_ARG2(regs) ((regs)->dx)
+#define ARCH_CTX_ARG3(regs) ((regs)->cx)
+#define ARCH_CTX_RESULT(regs) ((regs)->ax)
 #define ARCH_CTX_IS_USER(regs) (((regs)->cs & 3) == 3)
 #define ARCH_CTX_IS_32BIT(regs) (((regs)->cs & 0xffff) == X86_USER32_CS)
 

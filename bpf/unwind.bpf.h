@@ -73,7 +73,7 @@ static __always_inline bool window_word(struct bp_scratch *s, __u64 addr, __u64 
 /* The walk depends on more than notes tell. */
 static __always_inline void notes_spoil(struct bp_scratch *s)
 {
-	if (cfg.waits)
+	if (cfg.waits || cfg.heap)
 		s->notes.cnt = UM_WORDS;
 }
 
@@ -83,7 +83,7 @@ static __always_inline void note_word(struct bp_scratch *s, __u64 addr, __u64 wo
 	__u64 at = (addr - s->notes.sp) >> 3;
 	__u32 i = s->notes.cnt;
 
-	if (!cfg.waits || i >= UM_WORDS)
+	if ((!cfg.waits && !cfg.heap) || i >= UM_WORDS)
 		return;
 	if (at > 0xffff || addr & 7) {
 		s->notes.cnt = UM_WORDS;

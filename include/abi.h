@@ -27,6 +27,7 @@
 
 #include <linux/types.h>
 
+#include "abi_heap.h"
 #include "abi_unwind.h"
 #include "limits.h"
 
@@ -113,6 +114,7 @@ struct bp_who {
 enum bp_event {
 	BP_EVENT_SAMPLED = 0, /* the first of BP_EVENTS_SAMPLED: what -e names */
 	BP_EVENT_SWITCH = BP_EVENTS_SAMPLED, /* threads that come back to a CPU */
+	BP_EVENT_HEAP, /* allocations */
 };
 
 /*
@@ -155,6 +157,17 @@ static inline __u32 bp_key_part(__u32 key)
 static inline __u32 bp_key_log2(__u32 key)
 {
 	return key >> 16;
+}
+
+/* The record that tells the stack of heap site @site. */
+static inline __u32 bp_heap_site_key(__u32 site)
+{
+	return BP_EVENT_HEAP | site << 8;
+}
+
+static inline __u32 bp_key_heap_site(__u32 key)
+{
+	return key >> 8;
 }
 
 /* An index slot: the hash's upper half, to skip most misses without touching the entry, and 1 + the
@@ -260,6 +273,7 @@ enum bp_ring_type {
 	BP_RING_SAMPLE = 1,
 	BP_RING_EXE = 2,
 	BP_RING_SNAPSHOT = 3,
+	BP_RING_HEAP = 5, /* bp_heap_event */
 	BP_RING_MODULE = 4, /* wakes userspace: ctl.module_loads has changed */
 };
 
@@ -413,7 +427,8 @@ struct bp_config {
 	__u8 resumes_by_irq; /* no tracepoint after the switch: an interrupt is raised */
 	__u8 parallelism; /* value2 of samples: the value shared among the process' running threads
 			   */
-	__u8 pad[2];
+	__u8 heap; /* --heap */
+	__u8 pad;
 	__u32 parts; /* bits: time blocked as which enum bp_part is wanted; BP_PART_PREEMPTED: time
 			runnable */
 	__u32 budget; /* of a CPU's time for waits' stacks, in 1/1024; 0: no bound */

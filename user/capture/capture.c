@@ -102,7 +102,12 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 		err = probe_cost_check(&cap->samplers, &cap->loader, opts->is_forced);
 	if (err)
 		return err;
+	if (opts->heap.is_wanted)
+		err = heap_open(&cap->heap, &cap->loader, opts);
+	if (err)
+		return err;
 	err = drain_init(&cap->drain, &cap->loader, opts, &cap->samplers);
+	cap->drain.heap = opts->heap.is_wanted ? &cap->heap : NULL;
 	if (!err)
 		err = drain_begin_window(&cap->drain);
 	if (!err)
@@ -131,6 +136,7 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 	cap->debuginfod = opts->debuginfod;
 	cap->wait_opts = opts->waits;
 	cap->watches_switches = waits_are_attached(opts);
+	cap->heap_tgids = opts->tgids;
 	cap->drain_period_ns = DRAIN_PERIOD_NS;
 	err = capture_setup(cap, opts);
 	if (err) {
@@ -143,8 +149,12 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 
 int capture_add_command(struct capture *cap, pid_t tgid, const char *program)
 {
+	int err = loader_add_target(&cap->loader, BP_TARGET_TGID, tgid);
+
 	cap->program = program;
-	return loader_add_target(&cap->loader, BP_TARGET_TGID, tgid);
+	if (!err && cap->heap.opts.is_wanted)
+		err = heap_attach_command(&cap->heap, tgid, program);
+	return err;
 }
 
 /* Sampling does not wait for it: what comes or goes until then is of milliseconds. */
@@ -167,11 +177,22 @@ static int capture_watch_kernel(struct capture *cap)
 	return 0;
 }
 
+static int capture_attach_heap(struct capture *cap)
+{
+	int err = 0;
+
+	for (size_t i = 0; cap->heap_tgids && i < cap->heap_tgids->cnt && !err; i++)
+		err = heap_attach_process(&cap->heap, (pid_t)cap->heap_tgids->items[i]);
+	return err;
+}
+
 static int capture_enable(struct capture *cap)
 {
 	struct number_set present = {0};
 	int err = samplers_enable(&cap->samplers, &cap->loader);
 
+	if (!err && cap->heap.opts.is_wanted)
+		err = capture_attach_heap(cap);
 	if (err || !cap->watches_switches)
 		return err;
 	err = cpus_read("present", &present);
@@ -493,6 +514,8 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	now = cap->wait_opts.is_wanted ? collected_ns : clock_monotonic_ns();
 	if (!err)
 		err = capture_settle(cap);
+	if (!err && cap->heap.opts.is_wanted)
+		heap_fill(&cap->heap, &cap->drain);
 	if (!err)
 		err = capture_fill_ledger(cap, ledger);
 	if (err) {
@@ -518,6 +541,7 @@ int capture_stop(struct capture *cap)
 {
 	samplers_disable(&cap->samplers, &cap->loader);
 	waits_end(&cap->waits);
+	heap_stop(&cap->heap);
 	cap->is_stopped = true;
 	return 0;
 }
@@ -531,6 +555,11 @@ struct module *const *capture_modules(const struct capture *cap, size_t *cnt)
 struct off_cpu *capture_off_cpu(struct capture *cap)
 {
 	return cap->handed_off_cpu;
+}
+
+const struct heap_summary *capture_heap(const struct capture *cap)
+{
+	return cap->heap.opts.is_wanted ? &cap->heap.summary : NULL;
 }
 
 struct kernel_map *capture_kernel(struct capture *cap)
@@ -556,6 +585,7 @@ void capture_close(struct capture *cap)
 	drain_deinit(&cap->drain);
 	free(cap->handed_modules);
 	books_deinit(&cap->wait_books);
+	heap_close(&cap->heap);
 	waits_deinit(&cap->waits);
 	hand_off_cpu(cap);
 	hand_off_cpu(cap);

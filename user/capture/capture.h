@@ -23,6 +23,7 @@
 #include "event/event.h"
 #include "proc/kernel_map.h"
 #include "proc/module.h"
+#include "profile/heap.h"
 #include "profile/ledger.h"
 #include "profile/off_cpu.h"
 #include "profile/profile.h"
@@ -61,6 +62,17 @@ enum capture_wait_state {
 	WAIT_RUNNABLE = 1 << 3, /* without a CPU: woken, preempted or new */
 };
 
+/* What is recorded of the heap. */
+struct capture_heap_opts {
+	bool is_wanted;
+	bool pairs; /* with the stacks that free */
+	bool maps; /* mmap() and munmap() instead of the allocator */
+	uint64_t rate_bytes; /* one byte in so many is sampled; 0: every allocation */
+	uint64_t leak_age_ns; /* live blocks as old as that are told apart; 0: not */
+	const char *prefix; /* --alloc-prefix, or NULL */
+	const char *command; /* what COMMAND runs; NULL: none */
+};
+
 struct capture_opts {
 	const char *const *events; /* each as event_parse() has it, NULL-terminated; NULL or empty:
 				      cycles where there is a PMU, else cpu-clock */
@@ -86,6 +98,7 @@ struct capture_opts {
 					  as they are sampled; NULL: nobody is asked */
 	bool follow_command; /* a COMMAND will be added with capture_add_command() */
 	struct capture_wait_opts waits; /* --off-cpu, --wall */
+	struct capture_heap_opts heap; /* --heap; waits.is_alone is set with it: no event */
 	bool parallelism; /* a further value of samples: divided by the process' running threads */
 	bool test_plain_scratch; /* tests only, see struct bp_config */
 };
@@ -146,6 +159,9 @@ struct module *const *capture_modules(const struct capture *cap, size_t *cnt);
 /* The waits of the window handed out last, for off_cpu_finish() when the profile has its names;
  * borrowed as they are. NULL: none were recorded. */
 struct off_cpu *capture_off_cpu(struct capture *cap);
+
+/* The heap of the window handed out last, borrowed; NULL: it was not recorded. */
+const struct heap_summary *capture_heap(const struct capture *cap);
 
 /* What kernel code lay where in the window handed out last, for its names; borrowed as they are.
  * NULL: nobody wanted it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The books of a window, and what the recording costs. */
+#include <errno.h>
 #include <stdio.h>
 #include <sys/utsname.h>
 
@@ -44,7 +45,7 @@ static void fill_sums(const struct capture *cap, struct ledger *ledger)
 	ledger_sum(ledger);
 	for (uint32_t i = 0; i < cnt; i++)
 		ledger->events[i].sum.recorded = recorded[i];
-	if (cnt < ledger->event_cnt)
+	if (cap->wait_opts.is_wanted)
 		ledger->events[cnt].sum.recorded =
 			recorded[BP_EVENT_SWITCH] - ledger->events[cnt].asleep;
 }
@@ -70,6 +71,28 @@ static int fill_waits(struct capture *cap, struct ledger *ledger)
 	return err;
 }
 
+/* Processes, not CPUs, have counted it. */
+static int fill_heap(struct capture *cap, struct ledger *ledger)
+{
+	struct ledger_event *event = &ledger->events[ledger->event_cnt++];
+	struct ledger_row *row = ledger_row(event, 0);
+	const struct heap_summary *heap = &cap->heap.summary;
+	uint64_t ran = heap->ran - cap->heap.ran_before;
+	uint64_t recorded = heap->recorded - cap->heap.recorded_before;
+
+	if (!row)
+		return -ENOMEM;
+	snprintf(event->name, sizeof(event->name), "%s", HEAP_EVENT);
+	snprintf(event->unit, sizeof(event->unit), "allocations");
+	row->ticks = row->ran = ran;
+	row->recorded = recorded;
+	row->filtered = ran - recorded;
+	event->sum.cpu = -1;
+	cap->heap.ran_before = heap->ran;
+	cap->heap.recorded_before = heap->recorded;
+	return 0;
+}
+
 int capture_fill_ledger(struct capture *cap, struct ledger *ledger)
 {
 	struct utsname uts;
@@ -82,6 +105,8 @@ int capture_fill_ledger(struct capture *cap, struct ledger *ledger)
 	err = fill_events(cap, ledger);
 	if (!err && cap->wait_opts.is_wanted)
 		err = fill_waits(cap, ledger);
+	if (!err && cap->heap.opts.is_wanted)
+		err = fill_heap(cap, ledger);
 	fill_sums(cap, ledger);
 	fill_stacks(&cap->drain, &ledger->stacks);
 	capture_cost(cap, &ledger->cost);

@@ -6,6 +6,7 @@
 #include "capture/books.h"
 #include "capture/capture.h"
 #include "capture/drain.h"
+#include "capture/heap.h"
 #include "capture/kernel_watch.h"
 #include "capture/loader.h"
 #include "capture/rows_feed.h"
@@ -25,6 +26,8 @@ struct capture {
 	bool watches_switches; /* the scheduler's programs are needed */
 	struct waits waits;
 	struct books wait_books;
+	struct heap heap;
+	const struct number_set *heap_tgids; /* borrowed: whose heap */
 	struct off_cpu *handed_off_cpu; /* owned: of the window handed out last */
 	const char *program; /* borrowed: of COMMAND; NULL: none */
 	int hotplug_fd;

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "capture/frames.h"
+#include "capture/heap.h"
 #include "capture/labels.h"
 #include "capture/samplers.h"
 #include "profile/value_hist.h"
@@ -139,6 +140,17 @@ static void add_counted(struct drain *drain, uint32_t stack, uint32_t outcome,
 		add_samples(drain, stack, outcome, who, counted);
 }
 
+/* Not a sample, but what stack a site of the heap is. True when it was one. */
+static bool define_site(struct drain *drain, uint32_t key, const struct bp_stack *stack,
+			const __u64 *frames, const struct bp_who *who)
+{
+	if (bp_key_event(key) != BP_EVENT_HEAP)
+		return false;
+	if (drain->heap && heap_define(drain->heap, bp_key_heap_site(key), stack, frames, who))
+		drain->prof->err = -ENOMEM;
+	return true;
+}
+
 static void add_record(struct drain *drain, const struct bp_record *rec)
 {
 	struct bp_stack stack = {
@@ -150,6 +162,8 @@ static void add_record(struct drain *drain, const struct bp_record *rec)
 	const struct counted counted = {rec->key,   1,		 rec->weight,
 					rec->value, rec->value2, rec->variance};
 
+	if (define_site(drain, rec->key, &stack, rec->frames, &rec->who))
+		return;
 	add_counted(drain, frames_to_stack(drain, &stack, rec->frames, &rec->who), rec->outcome,
 		    &rec->who, &counted);
 }
@@ -183,6 +197,10 @@ static int on_ring_record(void *arg, void *data, size_t len)
 		err = exes_announce(&drain->exes, data, len);
 	} else if (type == BP_RING_SAMPLE && len >= BP_RECORD_HEAD_BYTES) {
 		wait_for_epoch(drain, data, len);
+	} else if (type == BP_RING_HEAP && len >= sizeof(struct bp_heap_event)) {
+		if (drain->heap)
+			heap_attach_again(drain->heap,
+					  (pid_t)((const struct bp_heap_event *)data)->tgid);
 	} else if (type == BP_RING_SNAPSHOT) {
 		err = snapshots_add(&drain->snapshots, data, len, on_snapshot_done, drain);
 	}
@@ -312,6 +330,8 @@ static void declare_values(struct drain *drain, struct profile *prof)
 
 	memset(at, 0xff, sizeof(*at));
 	declare_events(drain, prof);
+	if (drain->heap)
+		heap_declare(prof, drain->heap->opts.leak_age_ns, drain->heap->opts.pairs);
 	if (!drain->off_cpu)
 		return;
 	off_cpu_declare(prof, drain->wait_opts.is_alone ? "off_cpu" : "wall");
@@ -409,6 +429,8 @@ static void drain_shard_counts(struct drain *drain, uint32_t shard, const struct
 		const __u64 *frames = arena + stack->frames_off;
 		uint32_t *id = &drain->stack_ids[count->stack];
 
+		if (define_site(drain, count->key, stack, frames, &count->who))
+			continue;
 		/* The same raw frames are other code in another process. */
 		if (*id == PROFILE_NONE || stack_has_raw(stack, frames))
 			*id = frames_to_stack(drain, stack, frames, &count->who);

@@ -23,6 +23,7 @@
 #include "profile/off_cpu.h"
 #include "profile/profile.h"
 
+struct heap;
 struct ring_buffer;
 struct samplers;
 
@@ -69,6 +70,7 @@ struct drain {
 	const char *unit; /* borrowed: of what probes give instead of their number; NULL: that */
 	struct drain_columns columns; /* of the window's profile */
 	struct off_cpu *off_cpu; /* owned: the window's; NULL: no waits are recorded */
+	struct heap *heap; /* borrowed: told what stacks its sites are; NULL: none is recorded */
 	uint64_t totals_lost;
 	uint64_t vma_misses, exe_misses, targets_full;
 	struct ledger_snapshots snapshot_cnt; /* of the window */

@@ -23,6 +23,7 @@
 #include "capture/cpus.h"
 #include "capture/event_programs.h"
 #include "capture/glob.h"
+#include "capture/heap.h"
 #include "capture/kernel_types.h"
 #include "capture/samplers.h"
 #include "capture/vma_selftest.h"
@@ -303,6 +304,7 @@ static int loader_prepare(struct loader *loader, const struct capture_opts *opts
 	choose_programs(loader->skel, opts);
 	event_programs_choose(&loader->programs, loader->skel, samplers);
 	waits_choose_programs(loader->skel, opts);
+	heap_configure(loader->skel, opts, loader->sizes.cpu_cnt);
 	err = size_maps(loader->skel, &loader->sizes, possible_cnt);
 	if (!err && opts->elapsed)
 		err = bpf_map__set_max_entries(loader->skel->maps.calls, BP_CALLS_MAX);
@@ -388,7 +390,7 @@ int loader_open(struct loader *loader, const struct capture_opts *opts,
 	if (err)
 		return err;
 	/* They cost a switch 110 ns, as much as all that is recorded of it. */
-	if (!waits_are_attached(opts))
+	if (!waits_are_attached(opts) && !opts->heap.is_wanted)
 		loader->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	loader->vma_walk_ok = vma_selftest(bpf_program__fd(loader->skel->progs.bp_selftest));
 	if (!loader->vma_walk_ok)
@@ -536,9 +538,11 @@ static void add_cost(const struct bpf_program *prog, struct program_stats *sum)
 void loader_cost(const struct loader *loader, struct program_stats *out)
 {
 	const struct bpf_program *const programs[] = {
-		loader->skel->progs.bp_switch,	loader->skel->progs.bp_wakeup,
-		loader->skel->progs.bp_resumed, loader->skel->progs.bp_waking,
-		loader->skel->progs.bp_born,	loader->skel->progs.bp_renamed,
+		loader->skel->progs.bp_switch,	     loader->skel->progs.bp_wakeup,
+		loader->skel->progs.bp_resumed,	     loader->skel->progs.bp_waking,
+		loader->skel->progs.bp_born,	     loader->skel->progs.bp_renamed,
+		loader->skel->progs.bp_heap_session, loader->skel->progs.bp_heap_enter,
+		loader->skel->progs.bp_heap_leave,   loader->skel->progs.bp_heap_free,
 	};
 
 	*out = (struct program_stats){0};

@@ -85,7 +85,7 @@ static int open_capture(struct recording *rec)
 	event = capture_event(rec->capture, 0);
 	record_title(rec->opts, event, &rec->title);
 	if (!event)
-		buf_add_str(&rec->rate, "waits");
+		buf_add_str(&rec->rate, rec->opts->heap ? "allocations" : "waits");
 	for (uint32_t i = 0; (event = capture_event(rec->capture, i)); i++) {
 		record_rate(event, &rec->rate);
 		rec->is_fallback |= event->is_fallback;

@@ -272,6 +272,8 @@ static int apply(struct parser *par, const struct use *use, const char *attached
 				    attached);
 		return set_value(par, use, NULL);
 	}
+	if (!value && (use->opt->flags & OPT_VALUE_OPTIONAL))
+		return set_value(par, use, "");
 	if (!value)
 		value = next_value(par);
 	if (!value || !*value)

@@ -39,6 +39,7 @@ enum opt_kind {
 enum opt_flags {
 	OPT_NEGATABLE = 1 << 0, /* --no-NAME clears; for a flag called no-NAME, --NAME does */
 	OPT_IS_FILE = 1 << 1, /* the completion offers file names */
+	OPT_VALUE_OPTIONAL = 1 << 2, /* of OPT_STRING: --NAME means --NAME= */
 };
 
 /* A word and what it stands for: a bit for OPT_CHOICES, any number for OPT_CHOICE. */

@@ -28,7 +28,7 @@ static void add_spelling(const struct opt *opt, struct buf *out)
 	if (opt->long_name)
 		buf_printf(out, "--%s", opt->long_name);
 	if (opt->value_name)
-		buf_printf(out, " %s", opt->value_name);
+		buf_printf(out, opt->flags & OPT_VALUE_OPTIONAL ? "[=%s]" : " %s", opt->value_name);
 }
 
 /* @text wrapped between HELP_INDENT and HELP_WIDTH; the cursor is at @column. */

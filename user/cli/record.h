@@ -43,6 +43,10 @@ struct record_opts {
 	char *weight_text; /* owned: of weight, without its unit */
 	const char *weight_unit; /* borrowed from weight; NULL: none */
 	bool off_cpu, wall, wakers, kernel_threads, parallelism, elapsed;
+	const char *heap; /* NULL: not wanted; "": without a mode */
+	uint64_t heap_rate_bytes;
+	uint64_t leak_age_ns;
+	const char *alloc_prefix;
 	const char *min_block, *max_block;
 	uint64_t min_block_ns, max_block_ns; /* of those */
 	struct opts_choices states;

@@ -99,6 +99,20 @@ static const struct opt record_options[] = {
 	{OPT_FLAG, 0, "kernel-threads", AT(kernel_threads, bool), .flags = OPT_NEGATABLE,
 	 .help = "kernel threads' waits too"},
 
+	{OPT_GROUP, .help = "The heap (with -p or COMMAND)"},
+	{OPT_STRING, 0, "heap", "sites", AT(heap, const char *), .flags = OPT_VALUE_OPTIONAL,
+	 .help = "instead of an event: allocations by stack: allocated, live, at the peak, "
+		 "temporary; =sites: with the stacks that free"},
+	{OPT_BYTES, 0, "heap-rate", "BYTES", AT(heap_rate_bytes, uint64_t), .min = 1,
+	 .max = 64 << 20,
+	 .help = "sample one byte in so many; 1: every allocation (default: 512k where the "
+		 "recording may last more than a minute, else 1)"},
+	{OPT_DURATION, 0, "leak-age", "TIME", AT(leak_age_ns, uint64_t), .min = 1,
+	 .help = "two further values: what is live and older than TIME (old_space)"},
+	{OPT_STRING, 0, "alloc-prefix", "PREFIX", AT(alloc_prefix, const char *),
+	 .help = "the allocator's functions are PREFIXmalloc, PREFIXfree, ..., beside those "
+		 "known"},
+
 	{OPT_GROUP, .help = "Stacks"},
 	{OPT_FLAG, 'U', "user-stacks", AT(user_only, bool), .help = "only user stacks"},
 	{OPT_FLAG, 'K', "kernel-stacks", AT(kernel_only, bool), .help = "only kernel stacks"},
@@ -342,6 +356,41 @@ static int check_weight(struct record_opts *opts, struct buf *why)
 	return 0;
 }
 
+/* Probes are of processes: a whole machine would pay for those of one library. */
+static int check_heap(struct record_opts *opts, struct buf *why)
+{
+	const char *alone = opts->alloc_prefix	    ? "--alloc-prefix"
+			    : opts->heap_rate_bytes ? "--heap-rate"
+			    : opts->leak_age_ns	    ? "--leak-age"
+						    : NULL;
+
+	if (!opts->heap && alone)
+		buf_printf(why, "option '%s': only with --heap", alone);
+	else if (!opts->heap)
+		return 0;
+	else if (*opts->heap && strcmp(opts->heap, "sites"))
+		buf_printf(why, "option '--heap': '%s' is not sites", opts->heap);
+	else if (opts->off_cpu || opts->wall || opts->events.cnt || opts->freq_hz || opts->period ||
+		 opts->parallelism)
+		buf_add_str(why, "option '--heap': nothing else is recorded with it");
+	else if (!opts->tgids.cnt && !opts->args.command)
+		buf_add_str(why, "option '--heap': name the process with -p, or run a COMMAND");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+/* Exact, unless nobody knows how long it will go on, or it is more than a minute. */
+static uint64_t heap_rate(const struct record_opts *opts)
+{
+	bool is_short =
+		opts->args.command || (opts->duration_ns && opts->duration_ns <= 60 * NSEC_PER_SEC);
+
+	if (!opts->heap_rate_bytes)
+		return is_short ? 0 : 512 << 10;
+	return opts->heap_rate_bytes > 1 ? opts->heap_rate_bytes : 0;
+}
+
 static int check_rate(const struct record_opts *opts, struct buf *why)
 {
 	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
@@ -410,6 +459,7 @@ static int record_opts_check(struct record_opts *opts, struct buf *why)
 	err = err ? err : check_weight(opts, why);
 	err = err ? err : check_events(opts, why);
 	err = err ? err : check_waits(opts, why);
+	err = err ? err : check_heap(opts, why);
 	err = err ? err : check_rate(opts, why);
 	err = err ? err : check_stacks(opts, why);
 	return err ? err : check_files(opts, why);
@@ -481,10 +531,19 @@ struct capture_opts record_capture_opts(const struct record_opts *opts)
 		.btf_path = opts->btf,
 		.follow_command = opts->args.command && !opts->all_cpus,
 		.parallelism = opts->parallelism,
+		.heap =
+			{
+				.is_wanted = opts->heap,
+				.pairs = opts->heap && *opts->heap,
+				.rate_bytes = heap_rate(opts),
+				.leak_age_ns = opts->leak_age_ns,
+				.prefix = opts->alloc_prefix,
+				.command = opts->args.command ? opts->args.command[0] : NULL,
+			},
 		.waits =
 			{
 				.is_wanted = opts->off_cpu || opts->wall,
-				.is_alone = opts->off_cpu,
+				.is_alone = opts->off_cpu || opts->heap,
 				.wakers = opts->wakers,
 				.kernel_threads = opts->kernel_threads,
 				.min_ns = opts->min_block_ns,

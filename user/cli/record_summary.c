@@ -105,6 +105,19 @@ static void print_hists(const struct recording *rec, const struct profile *prof)
 		fs_write_all(STDERR_FILENO, out.data, out.len);
 }
 
+static void print_heap(const struct recording *rec)
+{
+	const struct heap_summary *heap = capture_heap(rec->capture);
+	_cleanup_(buf_deinit) struct buf out;
+
+	buf_init(&out, BUF_NO_MAX);
+	if (!heap)
+		return;
+	heap_format(heap, &out);
+	if (!out.err)
+		fs_write_all(STDERR_FILENO, out.data, out.len);
+}
+
 void record_summary(const struct recording *rec, const struct profile *prof,
 		    const struct ledger *ledger)
 {
@@ -116,6 +129,7 @@ void record_summary(const struct recording *rec, const struct profile *prof,
 	print_waits(rec, prof);
 	if (rec->opts->elapsed || rec->opts->hist)
 		print_hists(rec, prof);
+	print_heap(rec);
 	print_functions(prof);
 	log_info("%llu samples of %s in %.2f s%s", (unsigned long long)recorded_samples(ledger),
 		 buf_cstr(&rec->rate), ledger->duration_s,

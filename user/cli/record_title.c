@@ -107,7 +107,8 @@ void record_title(const struct record_opts *opts, const struct event *event, str
 	size_t start;
 
 	buf_printf(out, "%s flame graph: ",
-		   opts->off_cpu	? "Off-CPU time"
+		   opts->heap		? "Heap"
+		   : opts->off_cpu	? "Off-CPU time"
 		   : opts->wall		? "Wall time"
 		   : is_cpu_time(event) ? "CPU"
 					: event->name);

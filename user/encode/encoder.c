@@ -5,10 +5,7 @@
 #include <string.h>
 
 static const struct encoder *const encoders[] = {
-	&encoder_svg,
-	&encoder_folded,
-	&encoder_pprof,
-	NULL,
+	&encoder_svg, &encoder_folded, &encoder_pprof, &encoder_massif, NULL,
 };
 
 const struct encoder *const *encoder_list(void)

@@ -32,7 +32,7 @@ struct encoder {
 	int (*encode)(const struct profile *prof, const struct encoder_opts *opts, struct buf *out);
 };
 
-extern const struct encoder encoder_folded, encoder_svg, encoder_pprof;
+extern const struct encoder encoder_folded, encoder_svg, encoder_pprof, encoder_massif;
 
 /* The encoder for @path by its extension ("-" is folded), or NULL. */
 const struct encoder *encoder_for_path(const char *path);

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --heap against programs whose allocations are known, and against heaptrack. The probes are of the tests' own processes.
+set -u
+. tests/e2e/live.sh
+
+compile heap_known heap_known.c -O1 -fno-ipa-icf -fno-ipa-cp -fomit-frame-pointer
+compile ages ages.c -O1 -fomit-frame-pointer
+compile own_alloc own_alloc.c -fomit-frame-pointer
+out=$TMPDIR/out
+
+# heap NAME ARG...: into out/NAME.pb.gz; what the program prints is out/NAME.truth.
+heap()
+{
+	local name=$1
+	shift
+	"$bpfprof" --heap --strict -o "$out/$name.pb.gz" "$@" >"$out/$name.truth" 2>"$out/$name.err"
+	local got=$?
+	cat "$out/$name.err"
+	return $got
+}
+
+judge()
+{
+	python3 tests/e2e/heap_judge.py "$@"
+}
+
+value()
+{
+	python3 tests/e2e/pprof_values.py "$out/$1.pb.gz" "${@:2}"
+}
+
+says()
+{
+	grep -qE "$2" "$out/$1.err" && return
+	cat "$out/$1.err"
+	return 1
+}
+
+check "a program runs to its end, nothing is lost" heap known -- heap_known 2000 500
+check "every number of every function is right" judge "$out/known.pb.gz" "$out/known.truth"
+
+heap killed -- heap_known 1000 100 kill >>"$log" 2>&1
+is "$? == 137" >>"$log"
+verdict $? "a program that kills itself: its exit status"
+check "its heap is there, to the byte" judge "$out/killed.pb.gz" "$out/killed.truth"
+
+check "sampled: a program runs to its end" heap sampled --heap-rate 4k -- heap_known 20000 20000
+check "sampled: the sum is within the error that it says" judge "$out/sampled.pb.gz" --sampled
+
+check "--alloc-prefix: an allocator of one's own" heap own --alloc-prefix own_ -- own_alloc
+check "its blocks" is "$(value own alloc_objects) == 40 && $(value own inuse_objects) == 10"
+check "exec takes all blocks away" heap execed --alloc-prefix own_ -- own_alloc again
+check "what was allocated before stays counted" is \
+	"$(value execed alloc_objects) == 80 && $(value execed inuse_objects) == 10"
+
+check "a child that execs: a shell runs it" heap child -- sh -c '(sleep 0.3; exec heap_known)
+	sleep 0.1'
+check "every number of every function of the child is right" judge "$out/child.pb.gz" "$out/child.truth"
+
+check "--heap=sites: a program runs to its end" heap pairs --heap=sites -- heap_known 100 10
+check "its own numbers are right" judge "$out/pairs.pb.gz" "$out/pairs.truth"
+check "what one thread hands over, another frees" is \
+	"$(value pairs freed_space 'stack=;hand_over;--;free;freeing;') == 5000 && $(value pairs freed_space) == 110630"
+
+check "--leak-age: a program that leaks early" heap aged --leak-age 300ms -o "$out/aged.massif" -- ages
+check "what is old is what was allocated before" is \
+	"$(value aged old_objects 'stack=;early$') == 50 && $(value aged old_objects) == 50"
+check "what is live is both" is "$(value aged inuse_objects) == 80 && $(value aged inuse_space) == 50300"
+if have ms_print; then
+	ms_print "$out/aged.massif" >"$out/aged.txt" 2>>"$log"
+	check "ms_print reads the massif file" grep -q '99.40% (50,000B) 0x[0-9A-F]*: early' "$out/aged.txt"
+else
+	skip "ms_print reads the massif file" "valgrind is not installed"
+fi
+
+check "a table that is too small: the program runs" heap bounded --max-memory 2M -- heap_known 10 50000
+check "it says that live is a lower bound" says bounded 'lower bound'
+check "what was allocated is complete all the same" is "$(value bounded alloc_objects) == 50000 + 286"
+check "and none is live that is not" is "$(value bounded inuse_objects) <= 50000 + 101"
+
+if ! have heaptrack || ! have heaptrack_print; then
+	skip "heaptrack says the same" "heaptrack is not installed"
+	exit $status
+fi
+heaptrack -o "$out/theirs" heap_known 2000 500 >>"$log" 2>&1
+theirs=$(ls "$out"/theirs*)
+for cost in allocations:alloc_objects temporary:temporary leaked:inuse_space peak:peak_space; do
+	heaptrack_print -f "$theirs" -F "$out/folded" --flamegraph-cost-type "${cost%:*}" \
+		--disable-builtin-suppressions >/dev/null 2>&1
+	check "heaptrack says the same: ${cost#*:} of each function" judge "$out/known.pb.gz" --heaptrack \
+		"$out/folded" "${cost#*:}"
+done
+exit $status
