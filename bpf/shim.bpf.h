@@ -30,14 +30,40 @@
 
 enum { MAPLE_NODE_BYTES = 256 };
 
-struct task_struct;
+/* Return probes: see vmlinux.h. */
+struct xol_area {
+	unsigned long vaddr;
+};
+
+struct return_instance {
+	unsigned long stack;
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+};
+
+struct uprobe_task {
+	struct return_instance *return_instances;
+};
+
+struct task_struct {
+	struct uprobe_task *utask;
+};
 
 /* What the unwinder asks of the unwound task's memory map. */
 struct mm_struct {
 	unsigned long start_stack;
+	struct {
+		struct xol_area *xol_area;
+	} uprobes_state;
 };
 
-#define BPF_CORE_READ(object, field) ((object)->field)
+/* One field, or one of what a field points to, which may be nothing. */
+#define HOST_READ_1(object, field) ((object)->field)
+#define HOST_READ_2(object, field, of) ((object)->field ? (object)->field->of : 0)
+#define HOST_READ(object, one, two, name, ...) name
+#define BPF_CORE_READ(object, ...) \
+	HOST_READ(object, __VA_ARGS__, HOST_READ_2, HOST_READ_1, )(object, __VA_ARGS__)
+#define bpf_core_field_exists(field) 1
 
 /* In the kernel build these functions are global, so that the verifier sees each once. */
 #define __noinline static __attribute__((noinline, unused))
@@ -64,9 +90,11 @@ static inline long bpf_probe_read_kernel(void *dst, __u32 bytes, const void *ker
 }
 
 /* There is one task; the program's compat_user_regs() knows its registers. */
+static struct task_struct host_task;
+
 static inline __u64 bpf_get_current_task(void)
 {
-	return 0;
+	return (__u64)&host_task;
 }
 
 #endif

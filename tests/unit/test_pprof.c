@@ -429,7 +429,7 @@ static void test_bad_structure(void **state)
 	for (int i = 1; i < PROFILE_VALUES_MAX; i++)
 		add_type(&file, 1, 2);
 	add_type(&file, 1, 2);
-	assert_corrupt(&file, "corrupt profile: sample type 16 is one more than the 16 that are "
+	assert_corrupt(&file, "corrupt profile: sample type 24 is one more than the 24 that are "
 			      "supported");
 	begin_file(&file);
 	pb_add_varint(&file, PPROF_SAMPLE << 3 | PB_BYTES);
