@@ -64,8 +64,11 @@ static const struct opt record_options[] = {
 
 	{OPT_GROUP, .help = "What to sample"},
 	{OPT_LIST, 'e', "event", "EVENT", AT(events, struct opts_list),
-	 .help = "cycles, cpu-clock, cache-misses, page-faults, ... (default: cycles where there "
-		 "is a PMU, else cpu-clock)"},
+	 .help = "repeatable, or a comma list: a counter (cycles, cpu-clock, page-faults, ...), "
+		 "CATEGORY:TRACEPOINT, kprobe:FUNCTION, uprobe:PATH:FUNCTION, kretprobe:, "
+		 "uretprobe:, usdt:PATH:PROVIDER:NAME; PATH may be a bare name (libc); bpfprof "
+		 "list "
+		 "has them (default: cycles where there is a PMU, else cpu-clock)"},
 	{OPT_NUMBER, 'F', "freq", "HZ", AT(freq_hz, uint64_t), .min = 1,
 	 .help = "samples per second and CPU (default: 99)"},
 	{OPT_COUNT, 'c', "count", "N", AT(period, uint64_t), .min = 1,
@@ -119,7 +122,8 @@ static const struct opt record_options[] = {
 	{OPT_FLAG, 'I', "idle", AT(include_idle, bool), .flags = OPT_NEGATABLE,
 	 .help = "include the idle task"},
 	{OPT_CHOICES, 0, "by", "LIST", AT(by, struct opts_choices), .choices = by_choices,
-	 .help = "splits stacks: comm (default), process, pid, tid, cpu, cgroup, uid"},
+	 .help = "splits stacks: comm (default), process, pid, tid, cpu, cgroup, uid; caller: of "
+		 "probed functions, who calls them, by line and without a walk"},
 	{OPT_NUMBER, 0, "max-depth", "N", AT(max_depth, uint64_t), .min = 1, .max = BP_FRAMES_USER,
 	 .help = "user frames kept of a deeper stack: both its ends"},
 	{OPT_FLAG, 0, "no-inline", AT(no_inline, bool), .flags = OPT_NEGATABLE,
@@ -173,6 +177,9 @@ static const struct opts_example record_examples[] = {
 	 "ten seconds of one process, as pprof and as flame graph"},
 	{"sudo bpfprof -- make -j8", "a command and all that it starts"},
 	{"sudo bpfprof --off-cpu -p 1234 -o waits.svg 10", "where one process waits, and for what"},
+	{"sudo bpfprof -e uprobe:libc:malloc --weight arg0:bytes --by caller -p 1234 -f 5",
+	 "bytes asked of malloc(), by the line that asks"},
+	{"sudo bpfprof -e 'uretprobe:libc:read' --where 'ret < 0' -d 10", "where reads fail"},
 	{"sudo bpfprof --wall --by tid -o all.pb.gz 10",
 	 "all time of all threads: on the CPU, runnable, blocked"},
 	{"sudo bpfprof -f 5 | head", "folded stacks, in flamegraph.pl's format"},

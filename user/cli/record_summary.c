@@ -85,21 +85,24 @@ static void print_waits(const struct recording *rec, const struct profile *prof)
 /* What --hist and --elapsed saw, an event at a time. */
 static void print_hists(const struct recording *rec, const struct profile *prof)
 {
-	_cleanup_(buf_deinit) struct buf out;
+	_cleanup_(buf_deinit) struct buf out, table;
 	const struct event *event;
 
 	buf_init(&out, BUF_NO_MAX);
+	buf_init(&table, BUF_NO_MAX);
 	for (uint32_t i = 0; (event = capture_event(rec->capture, i)); i++) {
 		uint32_t value = profile_find_value(prof, event->name);
 
 		if (value == PROFILE_NONE || !value)
 			continue;
-		buf_printf(&out, "%s%s%s\n", event->name, rec->opts->hist ? ", by " : "",
-			   rec->opts->hist ? rec->opts->hist : "");
+		buf_reset(&table);
 		/* How often stands before what, where that is another value. */
 		value_hist_format(prof, value,
 				  rec->opts->elapsed || rec->opts->weight ? value - 1 : value,
-				  &out);
+				  &table);
+		if (table.len)
+			buf_printf(&out, "%s%s%s\n%s", event->name, rec->opts->hist ? ", by " : "",
+				   rec->opts->hist ? rec->opts->hist : "", buf_cstr(&table));
 	}
 	if (!out.err)
 		fs_write_all(STDERR_FILENO, out.data, out.len);
