@@ -43,7 +43,13 @@ check "and from the other" counted ';__libc_start_call_main;main;leaf ' leaf $((
 triggered faults -e page-faults
 check "each page that was touched is a fault" counted ';main;fault ' faults "$cnt"
 
-triggered tenth -c 10 -e "uprobe:$program:leaf"
+# On one CPU: each keeps its own count.
+tenth()
+{
+	record tenth -c 10 -e "uprobe:$program:leaf" -- taskset -c "$(online_cpus | head -n 1)" triggers "$cnt" &&
+		"$helpers/check_stats" "$TMPDIR/out/tenth.json" 1
+}
+check "tenth: exit status 0, and the books balance" tenth
 check "-c 10: the total is scaled back" counted ';leaf ' tenth $((3 * cnt))
 check "a tenth of them was recorded" is "$(field tenth events.0.recorded) == 3 * $cnt / 10"
 check "the rest is in the ledger" is "$(field tenth events.0.passed_over) == 3 * $cnt * 9 / 10"
@@ -75,6 +81,51 @@ check "--elapsed: the time of the calls" is "$(samples ';main ' elapsed) >= $few
 triggered nested_time -e "uprobe:$program:nested" --elapsed
 check "of nested ones each has its own" is "$(samples ';main ' nested_time) > $(samples ';main;nested ' nested_time) &&
 	$(samples ';main;nested ' nested_time) > $(samples ';main;nested;nested ' nested_time)"
+
+# --- USDT, and what is asked of arguments ---
+
+if ! { g++ -O2 -DLIBRARY -fPIC -shared -o "$TMPDIR/bin/libtarget.so.1" tests/e2e/probe_target.cpp &&
+	g++ -O2 -fPIE -pie -Wl,-rpath,"$TMPDIR/bin" -o "$TMPDIR/bin/probed" tests/e2e/probe_target.cpp \
+		"$TMPDIR/bin/libtarget.so.1"; } >>"$log" 2>&1; then
+	verdict 1 "the program with USDT probes compiles"
+	exit 1
+fi
+
+# The program stops itself; whoever sees that lets it go on.
+probed()
+{
+	local name=$1 pid
+	shift
+	(
+		until pid=$(pgrep -x probed) && [ "$(ps -o state= -p "$pid")" = T ]; do
+			sleep 0.1
+		done
+		kill -CONT "$pid"
+	) &
+	record "$name" "$@" -- probed && "$helpers/check_stats" "$TMPDIR/out/$name.json" 1
+}
+
+probes=usdt:$TMPDIR/bin/probed
+provider=$("$bpfprof" list "$probes:*" 2>/dev/null | awk -F: '/twice/ { print $(NF - 1); exit }')
+[ -n "$provider" ] || provider=$(readelf -n "$TMPDIR/bin/probed" | awk '/Provider:/ { print $2; exit }')
+check "a USDT probe in two places" probed twice -e "$probes:$provider:twice"
+check "counts the hits of both" counted ';main;' twice 150
+check "one with a semaphore" probed watched -e "$probes:$provider:watched"
+check "is awake when it is asked for" counted ';main;' watched 300
+check "--where on an argument" probed where -e "$probes:$provider:watched" --where 'arg0 < 20'
+check "runs in the kernel" counted ';main;' where 20
+
+triggered heap_all -e "uprobe:$program:heap" --weight 'arg0:bytes'
+check "--weight: bytes instead of calls" counted ';heap ' heap_all $((few * (few + 1) / 2))
+triggered heap_odd -e "uprobe:$program:heap" --where 'str(arg1) == "odd"'
+check "--where on a text" counted ';heap ' heap_odd $((few / 2))
+triggered heap_failed -e "uretprobe:$program:heap" --where 's32(ret) < 0'
+check "--where on the result" counted ';main ' heap_failed $((few / 2))
+triggered heap_hist -e "uprobe:$program:heap" --hist arg0 -o "$TMPDIR/out/heap_hist.pb.gz"
+check "--hist: a column of each power of two" is "$(python3 tests/e2e/pprof_values.py "$TMPDIR/out/heap_hist.pb.gz" \
+	--count hist) == 8"
+check "which holds what it should" is "$(python3 tests/e2e/pprof_values.py "$TMPDIR/out/heap_hist.pb.gz" \
+	uprobe:triggers:heap hist=64) == 64"
 
 # --- Callers ---
 
