@@ -65,12 +65,7 @@ __noinline int heap_recall(__u32 slot, __u32 proc)
 
 	if (!s || !s->is_exclusive)
 		return 0;
-	s->walk.window_at = WINDOW_NONE;
-	s->notes.ip = s->walk.ip;
-	s->notes.sp = s->walk.sp;
-	s->notes.fp = s->walk.fp;
-	s->notes.is_call_site = s->walk.is_call_site;
-	s->notes.cnt = 0;
+	notes_begin(s);
 	memo = heap_memo(slot, s);
 	if (!memo || !memo->site || memo->proc != proc || memo->ip != s->notes.ip ||
 	    memo->sp != s->notes.sp || memo->fp != s->notes.fp ||

@@ -83,6 +83,17 @@ static __always_inline bool user_memo_holds(__u32 slot, struct bp_scratch *s,
 	return true;
 }
 
+/* A walk begins of which notes are taken. */
+static __always_inline void notes_begin(struct bp_scratch *s)
+{
+	s->walk.window_at = WINDOW_NONE;
+	s->notes.ip = s->walk.ip;
+	s->notes.sp = s->walk.sp;
+	s->notes.fp = s->walk.fp;
+	s->notes.is_call_site = s->walk.is_call_site;
+	s->notes.cnt = 0;
+}
+
 /* The frames of a complete walk into the slot's record, if it is remembered. */
 __noinline int user_recall(__u32 slot)
 {
@@ -92,12 +103,7 @@ __noinline int user_recall(__u32 slot)
 
 	if (!s || !s->is_exclusive)
 		return 0;
-	s->walk.window_at = WINDOW_NONE;
-	s->notes.ip = s->walk.ip;
-	s->notes.sp = s->walk.sp;
-	s->notes.fp = s->walk.fp;
-	s->notes.is_call_site = s->walk.is_call_site;
-	s->notes.cnt = 0;
+	notes_begin(s);
 	memo = user_memo(slot, s);
 	if (!memo || !user_memo_holds(slot, s, memo))
 		return 0;

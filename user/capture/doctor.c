@@ -18,6 +18,8 @@
 #include "capture/loader.h"
 #include "capture/samplers.h"
 #include "capture/waits.h"
+#include "event/kernel_fs.h"
+#include "event/pmu.h"
 
 typedef void probe_fn(struct capture_probe *probe);
 
@@ -152,6 +154,49 @@ static void probe_waits(struct capture_probe *probe)
 	loader_close(&loader);
 }
 
+static void probe_tracepoints(struct capture_probe *probe)
+{
+	_cleanup_(buf_deinit) struct buf why;
+	_cleanup_close_ int fd = -1;
+
+	buf_init(&why, BUF_NO_MAX);
+	fd = kernel_fs_tracefs(&why);
+	probe->ok = fd >= 0;
+	detail(probe, "%s",
+	       fd >= 0 ? "tracefs can be read; what happens inside a bpf() call is not seen"
+		       : buf_cstr(&why));
+	if (!probe->ok)
+		fix(probe, "counters and probes work without it");
+}
+
+static void probe_kprobes(struct capture_probe *probe)
+{
+	uint32_t type;
+
+	probe->ok = !pmu_type(PMU_ROOT, "kprobe", &type);
+	detail(probe, "%s",
+	       probe->ok ? "functions of the kernel can be probed"
+			 : "the kernel has none (CONFIG_KPROBE_EVENTS is not set)");
+	if (!probe->ok)
+		fix(probe, "use tracepoints: bpfprof list '*:*'");
+}
+
+static void probe_uprobes(struct capture_probe *probe)
+{
+	uint32_t type;
+
+	probe->ok = !pmu_type(PMU_ROOT, "uprobe", &type);
+	if (!probe->ok)
+		detail(probe, "the kernel has none (CONFIG_UPROBE_EVENTS is not set)");
+	else
+		detail(probe, "%s",
+		       probes_have_multi() ? "one link holds all of an event"
+					   : "each place is an event of its own, and takes up to "
+					     "0.1 s to be removed");
+	if (!probe->ok)
+		fix(probe, "use a kernel with them: every distribution's has");
+}
+
 static void probe_lockdown(struct capture_probe *probe)
 {
 	_cleanup_free_ char *line = fs_read_line("/sys/kernel/security/lockdown");
@@ -230,6 +275,9 @@ static const struct {
 	{"memory for maps", true, probe_memlock},
 	{"BPF programs", true, probe_load},
 	{"off-CPU programs", false, probe_waits},
+	{"tracepoints", false, probe_tracepoints},
+	{"kernel probes", false, probe_kprobes},
+	{"user probes", false, probe_uprobes},
 	{"BPF run statistics", false, probe_stats},
 	{"kernel symbols", false, probe_kptr},
 	{"lockdown", true, probe_lockdown},

@@ -3,49 +3,24 @@
 #include "capture/perf_events.h"
 
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
-
-static int perf_event_open(struct perf_event_attr *attr, int cpu)
-{
-	int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
-static void event_attr(const struct event *event, struct perf_event_attr *attr)
-{
-	*attr = (struct perf_event_attr){
-		.size = sizeof(*attr),
-		.type = event->type,
-		.config = event->config,
-		.config1 = event->config1,
-		.config2 = event->config2,
-		.disabled = 1,
-		.freq = event->is_freq,
-		.sample_period = event->is_freq ? event->freq_hz : event->period,
-		.exclude_kernel = event->spec.user_only,
-		.exclude_hv = event->spec.user_only,
-		.exclude_user = event->spec.kernel_only,
-	};
-}
+#include "event/perf_open.h"
 
 static int event_cpu_open(struct perf_events *events, struct event_cpu *cpu)
 {
 	struct perf_event_attr attr;
 	int fd;
 
-	event_attr(events->event, &attr);
-	fd = perf_event_open(&attr, cpu->cpu);
+	perf_attr_sampling(events->event, &attr);
+	fd = perf_open(&attr, -1, (int)cpu->cpu, 0);
 	if (fd < 0)
 		return fd;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, events->prog_fd) ||

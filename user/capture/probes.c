@@ -4,9 +4,7 @@
 
 #include <errno.h>
 #include <linux/bpf.h>
-#include <linux/perf_event.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,12 +13,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fs.h"
 #include "base/log.h"
-#include "base/parse.h"
-
-/* Of perf_event_attr.config for the PMUs "kprobe" and "uprobe"; their "format" folders say so. */
-enum { PROBE_IS_RETURN = 1, PROBE_SEMAPHORE_SHIFT = 32 };
+#include "event/perf_open.h"
 
 /* What bpf(2) takes for such a link, which our headers are too old for (include/uapi/linux/bpf.h of
  * 6.6, struct link_create). */
@@ -101,9 +95,8 @@ static int attach(struct perf_event_attr *attr, int prog_fd, struct probes *prob
 {
 	int fd, err;
 
-	attr->size = sizeof(*attr);
-	fd = syscall(SYS_perf_event_open, attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
-	err = probes_add(probes, fd < 0 ? -errno : fd);
+	fd = perf_open(attr, -1, 0, 0);
+	err = probes_add(probes, fd);
 	if (err)
 		return err;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
@@ -116,50 +109,15 @@ static int attach_tracepoints(const struct event *event, int prog_fd, struct pro
 	int err = 0;
 
 	for (size_t i = 0; i < event->tracepoint_cnt && !err; i++) {
-		struct perf_event_attr attr = {
-			.type = PERF_TYPE_TRACEPOINT,
-			.config = event->tracepoint_ids[i],
-			.sample_period = 1,
-		};
+		struct perf_event_attr attr;
 
+		perf_attr_init(event, &attr);
+		attr.config = event->tracepoint_ids[i];
 		err = attach(&attr, prog_fd, probes);
 	}
 	if (err)
 		log_error("tracepoint '%s': %s", event->name, strerror(-err));
 	return err;
-}
-
-static int pmu_type(const char *pmu, uint32_t *out)
-{
-	_cleanup_free_ char *line = NULL;
-	uint64_t type;
-	char path[80];
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s/type", pmu);
-	line = fs_read_line(path);
-	if (!line || parse_u64(line, &type)) {
-		log_error("%ss: this kernel has none ('%s' is not there)", pmu, path);
-		return -ENOENT;
-	}
-	*out = (uint32_t)type;
-	return 0;
-}
-
-static void fill_kprobe(const struct event_site *site, struct perf_event_attr *attr)
-{
-	if (site->kernel_ip) {
-		attr->config2 = site->kernel_ip;
-		return;
-	}
-	attr->config1 = (uintptr_t)site->symbol;
-	attr->config2 = site->symbol_off;
-}
-
-static void fill_uprobe(const struct event_site *site, struct perf_event_attr *attr)
-{
-	attr->config |= site->semaphore_off << PROBE_SEMAPHORE_SHIFT;
-	attr->config1 = (uintptr_t)site->path;
-	attr->config2 = site->file_off;
 }
 
 static void log_place(const struct event *event, const struct event_site *site, int err)
@@ -175,21 +133,17 @@ static void log_place(const struct event *event, const struct event_site *site, 
 static int attach_places(const struct event *event, int prog_fd, bool at_return,
 			 struct probes *probes)
 {
-	bool is_kernel = event->spec.kind == EVENT_KPROBE || event->spec.kind == EVENT_KRETPROBE;
-	uint32_t type;
-	int err = pmu_type(is_kernel ? "kprobe" : "uprobe", &type);
+	int err = 0;
 
 	for (size_t i = 0; i < event->site_cnt && !err; i++) {
-		struct perf_event_attr attr = {
-			.type = type,
-			.config = at_return ? PROBE_IS_RETURN : 0,
-			.sample_period = 1,
-		};
+		const struct event_site *site = &event->sites[i];
+		struct perf_event_attr attr;
 
-		(is_kernel ? fill_kprobe : fill_uprobe)(&event->sites[i], &attr);
-		err = attach(&attr, prog_fd, probes);
+		err = perf_attr_probe(site, at_return, &attr);
+		if (!err)
+			err = attach(&attr, prog_fd, probes);
 		if (err)
-			log_place(event, &event->sites[i], err);
+			log_place(event, site, err);
 	}
 	return err;
 }

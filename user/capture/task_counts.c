@@ -321,8 +321,7 @@ int task_counts_attach(struct task_counts *counts, size_t index, const struct ev
 	for (size_t i = 0; i < event->site_cnt && !err; i++) {
 		struct perf_event_attr attr;
 
-		err = event->sites[i].path ? perf_attr_user_probe(event, &event->sites[i], &attr)
-					   : perf_attr_kernel_probe(event, &event->sites[i], &attr);
+		err = perf_attr_probe(&event->sites[i], event_is_return(event->spec.kind), &attr);
 		err = err ? err : attach(counts, &attr, prog_fd);
 	}
 	if (err)

@@ -60,8 +60,7 @@ static int open_sites(struct counter *counter, const struct counter_target *targ
 	for (size_t i = 0; i < event->site_cnt && !err; i++) {
 		struct perf_event_attr attr;
 
-		err = event->sites[i].path ? perf_attr_user_probe(event, &event->sites[i], &attr)
-					   : perf_attr_kernel_probe(event, &event->sites[i], &attr);
+		err = perf_attr_probe(&event->sites[i], event_is_return(event->spec.kind), &attr);
 		err = err ? err : add_fds(counter, &attr, target, target->cpus);
 	}
 	return err;

@@ -47,7 +47,7 @@ void perf_attr_sampling(const struct event *event, struct perf_event_attr *out)
 }
 
 /* The part that both PMUs share. */
-static int init_probe(const char *pmu, const struct event *event, struct perf_event_attr *out)
+static int init_probe(const char *pmu, bool at_return, struct perf_event_attr *out)
 {
 	uint32_t type, bit;
 
@@ -56,7 +56,7 @@ static int init_probe(const char *pmu, const struct event *event, struct perf_ev
 	memset(out, 0, sizeof(*out));
 	out->type = type;
 	out->disabled = 1;
-	if (!event_is_return(event->spec.kind))
+	if (!at_return)
 		return 0;
 	if (pmu_format_bit(PMU_ROOT, pmu, "retprobe", &bit))
 		return -EOPNOTSUPP;
@@ -64,11 +64,11 @@ static int init_probe(const char *pmu, const struct event *event, struct perf_ev
 	return 0;
 }
 
-int perf_attr_user_probe(const struct event *event, const struct event_site *site,
-			 struct perf_event_attr *out)
+static int user_probe_attr(const struct event_site *site, bool at_return,
+			   struct perf_event_attr *out)
 {
 	uint32_t bit = REF_CTR_BIT_DEFAULT;
-	int err = init_probe("uprobe", event, out);
+	int err = init_probe("uprobe", at_return, out);
 
 	if (err)
 		return err;
@@ -83,10 +83,10 @@ int perf_attr_user_probe(const struct event *event, const struct event_site *sit
 	return 0;
 }
 
-int perf_attr_kernel_probe(const struct event *event, const struct event_site *site,
-			   struct perf_event_attr *out)
+static int kernel_probe_attr(const struct event_site *site, bool at_return,
+			     struct perf_event_attr *out)
 {
-	int err = init_probe("kprobe", event, out);
+	int err = init_probe("kprobe", at_return, out);
 
 	if (err)
 		return err;
@@ -97,4 +97,10 @@ int perf_attr_kernel_probe(const struct event *event, const struct event_site *s
 		out->kprobe_addr = site->kernel_ip;
 	}
 	return 0;
+}
+
+int perf_attr_probe(const struct event_site *site, bool at_return, struct perf_event_attr *out)
+{
+	return site->path ? user_probe_attr(site, at_return, out)
+			  : kernel_probe_attr(site, at_return, out);
 }

@@ -21,14 +21,10 @@ void perf_attr_init(const struct event *event, struct perf_event_attr *out);
 void perf_attr_sampling(const struct event *event, struct perf_event_attr *out);
 
 /*
- * One site of a user probe as the uprobe PMU takes it; @out borrows the path. 0; -EOPNOTSUPP: the
- * kernel has no such PMU (4.17 and CONFIG_UPROBE_EVENTS), or not what @site needs of it.
+ * A probe at @site as the PMU of its kind takes it, at the function's return if @at_return; @out
+ * borrows the path or the symbol. 0; -EOPNOTSUPP: the kernel has no such PMU (4.17 and
+ * CONFIG_UPROBE_EVENTS, CONFIG_KPROBE_EVENTS), or not what @site needs of it.
  */
-int perf_attr_user_probe(const struct event *event, const struct event_site *site,
-			 struct perf_event_attr *out);
-
-/* The same of a kernel probe and the kprobe PMU. */
-int perf_attr_kernel_probe(const struct event *event, const struct event_site *site,
-			   struct perf_event_attr *out);
+int perf_attr_probe(const struct event_site *site, bool at_return, struct perf_event_attr *out);
 
 #endif
