@@ -82,6 +82,7 @@ check "and none is live that is not" is "$(value bounded inuse_objects) <= 50000
 # Other allocators in the place of the C library's. Of mimalloc realloc(p, 0) gives a block.
 for library in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc_minimal.so.4; do
 	path=$(/sbin/ldconfig -p | awk -v name="$library" '$1 == name { print $NF; exit }')
+	check "${library%%.*} is there" test -e "$path"
 	LD_PRELOAD=$path heap preloaded -- heap_known 200 50 >>"$log" 2>&1
 	[ $library != libmimalloc.so.2 ] || sed -i '/^again /d' "$out/preloaded.truth"
 	check "${library%%.*}: every number of every function is right" judge "$out/preloaded.pb.gz" \
