@@ -17,7 +17,8 @@ counted_of()
 	local event=$1
 	shift
 	rm -f "$out"
-	"$bpfprof" stat -x '|' -o "$out" -e "$event" "$@" 2>>"$log"
+	# Without random addresses: as many pages of the program and its libraries are touched each time.
+	setarch "$(uname -m)" -R "$bpfprof" stat -x '|' -o "$out" -e "$event" "$@" 2>>"$log"
 	cut -d '|' -f 1 "$out"
 }
 
