@@ -2,7 +2,7 @@
 """Judge how many stacks of a run are complete, by the frame at their bottom.
 
     judge.py --name NAME --target PCT --folded FILE --pprof FILE [--twin FILE] [--perf MODE=FILE]...
-             [--apart REASON]... [--slack N] --row FILE
+             [--apart REASON] [--slack N] --row FILE
 
 Prints a markdown table of the program, appends one row for the summary to --row FILE, and exits 1 when
 the share of complete stacks is below the target.
@@ -54,8 +54,8 @@ class Tally:
         self.reasons[reason] += count
         self.examples[reason][leaf, root] += count
 
-    def share(self, apart=()):
-        counted = self.total - sum(self.reasons[reason] for reason in apart)
+    def share(self, apart=None):
+        counted = self.total - self.reasons[apart]
         return 100 * self.complete / counted if counted else 0.0
 
 
@@ -140,7 +140,7 @@ def main():
     parser.add_argument("--pprof", required=True)
     parser.add_argument("--twin")
     parser.add_argument("--perf", action="append", default=[])
-    parser.add_argument("--apart", action="append", default=[])
+    parser.add_argument("--apart")
     parser.add_argument("--slack", type=int, default=0)
     parser.add_argument("--row", required=True)
     args = parser.parse_args()
@@ -154,7 +154,7 @@ def main():
     print_table(args.name, tallies)
 
     ours = tallies[0][1]
-    bad = sum(n for reason, n in ours.reasons.items() if reason not in args.apart)
+    bad = sum(n for reason, n in ours.reasons.items() if reason != args.apart)
     is_met = ours.complete > 0 and (ours.share(args.apart) >= args.target or bad <= args.slack)
     target = f"{args.target} %" if args.target else "stated"
     with open(args.row, "a", encoding="utf-8") as file:
