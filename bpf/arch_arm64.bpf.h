@@ -50,6 +50,10 @@ enum {
 /* x0..x17: not preserved across a call. */
 #define ARCH_CALL_CLOBBERS(reg) ((reg) < 18)
 
+/* Of an entry of a page table of 4 KiB pages: Arm ARM, D8.3. */
+#define ARCH_PTE_PRESENT 1ULL
+#define ARCH_PTE_FRAME 0x0000fffffffff000ULL
+
 /* The return address is in lr at the call. */
 enum { ARCH_RETURN_SLOT_BYTES = 0 };
 

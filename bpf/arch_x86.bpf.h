@@ -52,6 +52,10 @@ enum {
 /* rax, rdx, rcx, rsi, rdi, r8..r11: not preserved across a call. */
 #define ARCH_CALL_CLOBBERS(reg) (0xf37 >> ((reg)&31) & 1)
 
+/* Of an entry of a page table: Intel SDM volume 3, 4.5. */
+#define ARCH_PTE_PRESENT 1ULL
+#define ARCH_PTE_FRAME 0x000ffffffffff000ULL
+
 /* The return address lies below what was sp before the call. */
 enum { ARCH_RETURN_SLOT_BYTES = 8 };
 

@@ -13,6 +13,7 @@
 #include "vma.bpf.h"
 #include "rows.bpf.h"
 #include "task.bpf.h"
+#include "moving_page.bpf.h"
 #include "unwind.bpf.h"
 #include "aggregate.bpf.h"
 #include "filter.bpf.h"

@@ -196,6 +196,7 @@ static __always_inline struct bp_scratch *sample_claim(const struct bp_cpu *cpu,
 	if (!s)
 		return NULL;
 	s->shard = shard_nr;
+	s->slot = *slot;
 	s->is_exclusive = *slot % BP_SLOTS_PER_CPU == 0;
 	return s;
 }

@@ -62,7 +62,9 @@ struct bp_unwind {
 	__u64 hash;
 	__u64 bx; /* rbx, when bx_state is BX_LOADED */
 	struct mm_struct *mm;
-	__u64 trampoline; /* of return probes: unwind_return.bpf.h */
+	/* Of the stack, where it is read, and what was: moving_page.bpf.h */
+	__u64 moving_page, moving_at, moving_word;
+	__u64 trampoline, next_call; /* of return probes: unwind_return.bpf.h */
 	__u32 is_call_site; /* ip is a return address: the frame is the call before it */
 	__u32 user_total;
 	__u32 mm_nr; /* whose mappings: index into the slot's mms */
@@ -89,6 +91,7 @@ struct bp_scratch {
 	__u64 exe_seq; /* executable ids this slot has handed out */
 	__u32 shard; /* 2 * shard + epoch */
 	__u32 is_exclusive; /* slot 0: owns the shard */
+	__u32 slot; /* the number of this one */
 	struct bp_unwind walk;
 	struct bp_mm mms[BP_MMS_CACHED];
 	struct bp_exe_key exe_key;

@@ -67,7 +67,12 @@ static __always_inline bool window_word(struct bp_scratch *s, __u64 addr, __u64 
 		return true;
 	}
 	s->walk.window_at = WINDOW_NONE;
-	return !bpf_probe_read_user(out, sizeof(*out), (void *)addr);
+	if (!bpf_probe_read_user(out, sizeof(*out), (void *)addr))
+		return true;
+	if (!moving_read(s->slot, addr))
+		return false;
+	*out = s->walk.moving_word;
+	return true;
 }
 
 /* The walk depends on more than notes tell. */

@@ -204,6 +204,7 @@ static __always_inline void vma_begin(struct bp_scratch *s, struct task_struct *
 	struct bp_mm *mm;
 	__u32 zero = 0;
 
+	s->walk.moving_page = s->walk.next_call = 0;
 	/* The upper bits of a product depend on all of the address. */
 	s->walk.mm_nr = ((__u64)key.mm * 0x9e3779b97f4a7c15ULL) >> (64 - BP_MM_BITS);
 	mm = walk_mm(s);

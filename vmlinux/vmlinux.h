@@ -154,6 +154,19 @@ struct vm_area_struct {
 	struct file *vm_file;
 };
 
+/* An entry of a page table. */
+typedef struct {
+	unsigned long pte;
+} pte_t;
+
+/* A page fault that is being handled. */
+struct vm_fault {
+	struct vm_area_struct *vma;
+	unsigned long address; /* of the page */
+	unsigned long *pmd, *pud; /* entries of the upper page tables, in the kernel's memory */
+	pte_t orig_pte; /* as it was */
+};
+
 struct vm_area_struct___rbtree {
 	struct rb_node vm_rb;
 };

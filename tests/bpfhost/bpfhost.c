@@ -43,6 +43,12 @@ static long bpf_probe_read_user(void *dst, __u32 bytes, const void *user)
 	return current->read(current->ctx, (uintptr_t)user, dst, bytes);
 }
 
+/* No page is being copied. */
+static int moving_read(__u32 slot, __u64 addr)
+{
+	return 0;
+}
+
 static const struct bpfhost_mapping *mapping_at(uint64_t ip)
 {
 	size_t at = SEARCH_CNT(i, current->mappings_cnt, current->mappings[i].end <= ip);
