@@ -65,7 +65,7 @@ static inline __attribute__((noreturn)) void give_up(const char *what)
 	exit(1);
 }
 
-static inline struct moment moment_now(const struct truth *truth)
+static inline int64_t runnable_ns(const struct truth *truth)
 {
 	char text[64], *runnable;
 	ssize_t len = pread(truth->schedstat_fd, text, sizeof(text) - 1, 0);
@@ -74,9 +74,22 @@ static inline struct moment moment_now(const struct truth *truth)
 		give_up("/proc/thread-self/schedstat");
 	text[len] = '\0';
 	runnable = strchr(text, ' ');
-	return (struct moment){.elapsed_ns = now_ns(),
-			       .cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
-			       .runnable_ns = runnable ? strtoll(runnable, NULL, 10) : 0};
+	return runnable ? strtoll(runnable, NULL, 10) : 0;
+}
+
+/* The three belong to one moment: whoever was made to wait between them reads them again. */
+static inline struct moment moment_now(const struct truth *truth)
+{
+	struct moment now = {.runnable_ns = runnable_ns(truth)};
+	int64_t before_ns;
+
+	do {
+		before_ns = now.runnable_ns;
+		now.elapsed_ns = now_ns();
+		now.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		now.runnable_ns = runnable_ns(truth);
+	} while (now.runnable_ns != before_ns);
+	return now;
 }
 
 static inline struct moment moment_since(const struct truth *truth, const struct moment *begin)
