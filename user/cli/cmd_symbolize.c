@@ -13,6 +13,7 @@
 #include "cli/rendering.h"
 #include "elf/debuginfod.h"
 #include "symbol/completion.h"
+#include "symbol/debuginfod_rank.h"
 #include "symbol/name_keeper.h"
 
 struct symbolize_opts {
@@ -73,7 +74,6 @@ static void wait_for_files(struct debuginfod *client)
 		progress_wait(&progress, now_ns, left_cnt, 0);
 	}
 	progress_clear(&progress);
-	debuginfod_report(client);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -127,6 +127,8 @@ static int complete(const struct symbolize_opts *opts, const struct symbol_sourc
 	if (!err && sources->debuginfod) {
 		completion_ask(&completion);
 		wait_for_files(sources->debuginfod);
+		err = debuginfod_rank(sources->debuginfod, prof);
+		debuginfod_report(sources->debuginfod);
 	}
 	if (!err)
 		err = completion_run(&completion, &how);

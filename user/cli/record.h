@@ -141,9 +141,10 @@ int record_symbols_start(struct recording *rec);
 
 /*
  * Wait for the symbols that are on their way: RECORD_SYMBOLS_WAIT_S at most, and until a signal
- * ends it, which then does nothing else. Says what did not arrive. Nothing without servers.
+ * ends it, which then does nothing else. Says what did not arrive: what @prof, complete, misses
+ * most first. Nothing without servers.
  */
-void record_symbols_wait(struct recording *rec);
+void record_symbols_wait(struct recording *rec, const struct profile *prof);
 
 /* Write --stats. 0, or negative errno after log_error(). */
 int record_stats(struct recording *rec);

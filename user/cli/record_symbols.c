@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/record.h"
+#include "symbol/debuginfod_rank.h"
 
 /* How soon a signal ends the wait. */
 #define LOOK_NS (100 * NSEC_PER_MSEC)
@@ -46,12 +47,14 @@ static void wait_visibly(struct recording *rec)
 	stopper_recall(&rec->stopper, stops);
 }
 
-void record_symbols_wait(struct recording *rec)
+void record_symbols_wait(struct recording *rec, const struct profile *prof)
 {
 	if (!rec->debuginfod)
 		return;
 	if (debuginfod_wait(rec->debuginfod, clock_monotonic_ns() + LOOK_NS))
 		wait_visibly(rec);
 	debuginfod_cancel(rec->debuginfod);
+	if (debuginfod_rank(rec->debuginfod, prof))
+		log_debug("debuginfod: files are named in the order they were asked for");
 	debuginfod_report(rec->debuginfod);
 }

@@ -167,7 +167,7 @@ static int finish_files(struct recording *rec, const struct window *window, uint
 	err = doom_temporaries(rec);
 	/* Sampling does not wait: the windows before the last have what has come by then. */
 	if (rec->is_over)
-		record_symbols_wait(rec);
+		record_symbols_wait(rec, window->prof);
 	if (!err)
 		err = symbolize(rec, window, end_ns);
 	if (!err && rec->opts->by.bits & BY_CALLER)

@@ -51,6 +51,7 @@ struct wish {
 	uint8_t build_id[DEBUGINFOD_ID_MAX_BYTES];
 	size_t build_id_len;
 	char *image_path; /* owned */
+	uint64_t weight; /* debuginfod_weigh() */
 	int image_fd, root_fd; /* owned; -1: none, or not needed any more */
 	/* Of WISH_SETTLED: 0 with the file, -EALREADY when it was not needed, or why there is none.
 	 */
@@ -511,30 +512,52 @@ void debuginfod_stop(struct debuginfod *client)
 
 /* --- What is said --- */
 
+void debuginfod_weigh(struct debuginfod *client, enum debuginfod_kind kind, const uint8_t *build_id,
+		      size_t build_id_len, uint64_t weight)
+{
+	struct wish *wish;
+
+	pthread_mutex_lock(&client->lock);
+	wish = find_wish(client, kind, build_id, build_id_len);
+	if (wish)
+		wish->weight = weight;
+	pthread_mutex_unlock(&client->lock);
+}
+
 /* Files of one fate. */
 struct tally {
 	size_t cnt;
 	int err; /* of the first that has one */
+	/* Those that weigh most, in that order, equal ones as they came. */
+	const struct wish *shown[NAMES_SHOWN];
 	struct buf names;
 };
 
 static void tally_add(struct tally *tally, const struct wish *wish, int err)
 {
-	const char *slash = strrchr(wish->image_path, '/');
-
 	if (!tally->err)
 		tally->err = err;
-	if (++tally->cnt <= NAMES_SHOWN)
-		buf_printf(&tally->names, "%s%s", tally->cnt > 1 ? ", " : "",
-			   slash ? slash + 1 : wish->image_path);
+	tally->cnt++;
+	for (size_t i = 0; i < NAMES_SHOWN && wish; i++) {
+		const struct wish *there = tally->shown[i];
+
+		if (there && there->weight >= wish->weight)
+			continue;
+		tally->shown[i] = wish;
+		wish = there;
+	}
 }
 
 /* "a, b, c and 3 more" */
-static const char *tally_names(struct tally *tally)
+static void tally_write_names(struct tally *tally)
 {
+	for (size_t i = 0; i < NAMES_SHOWN && tally->shown[i]; i++) {
+		const char *path = tally->shown[i]->image_path, *slash = strrchr(path, '/');
+
+		buf_printf(&tally->names, "%s%s", i ? ", " : "", slash ? slash + 1 : path);
+	}
 	if (tally->cnt > NAMES_SHOWN)
 		buf_printf(&tally->names, " and %zu more", tally->cnt - NAMES_SHOWN);
-	return buf_cstr(&tally->names);
 }
 
 static bool did_not_arrive(const struct wish *wish)
@@ -560,6 +583,8 @@ static void count_fates(struct debuginfod *client, struct tally *missing, struct
 			tally_add(wrong, wish, wish->err);
 	}
 	missing->cnt += client->refused_cnt;
+	tally_write_names(missing);
+	tally_write_names(wrong);
 	pthread_mutex_unlock(&client->lock);
 }
 
@@ -577,11 +602,11 @@ void debuginfod_report(struct debuginfod *client)
 	else if (missing.cnt)
 		log_warn("debuginfod: what did not arrive (%s): symbols of %s",
 			 missing.err ? strerror(-missing.err) : "not in time",
-			 tally_names(&missing));
+			 buf_cstr(&missing.names));
 	if (wrong.cnt)
 		log_warn("debuginfod: refused, because it belongs to something else: what was sent "
 			 "for %s",
-			 tally_names(&wrong));
+			 buf_cstr(&wrong.names));
 	buf_deinit(&missing.names);
 	buf_deinit(&wrong.names);
 }

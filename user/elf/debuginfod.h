@@ -11,6 +11,7 @@
  *	debuginfod_wait(client, in 10 s)	the recording has ended
  *	debuginfod_cancel(client)		what is not here by now is not waited for
  *	debuginfod_open(client, ...)		names are looked for
+ *	debuginfod_weigh(client, ...)		what matters more is told of first
  *	debuginfod_report(client)		what did not arrive, in one line
  *	debuginfod_stop(client)
  *
@@ -73,6 +74,11 @@ void debuginfod_cancel(struct debuginfod *client);
  */
 int debuginfod_open(struct debuginfod *client, enum debuginfod_kind kind, const uint8_t *build_id,
 		    size_t build_id_len, char **path_out);
+
+/* How much the file matters, in any unit: it is told of before those that matter less. 0 until
+ * this is called; nothing for a file that was not asked for. */
+void debuginfod_weigh(struct debuginfod *client, enum debuginfod_kind kind, const uint8_t *build_id,
+		      size_t build_id_len, uint64_t weight);
 
 /* Say by log_warn(), one line each: that the library is missing, which files were refused, which
  * did not arrive and why. Files that no server has are no news. */
