@@ -57,6 +57,17 @@ triggered remainder -c 7 -e syscalls:sys_enter_getrandom
 check "-c 7: within the remainder of each CPU" is "$(samples . remainder) <= $(field remainder events.0.ran) &&
 	$(samples . remainder) > $cnt - 7 * $(online_cpus | wc -l)"
 
+# A timer's interrupts, about half of them inside a bpf() call.
+compile map_updates map_updates.c -O2
+missed()
+{
+	local counted=0
+	"$bpfprof" doctor | grep -q '^ok *tracepoints .* but counted' && counted=1
+	record inside -e irq_vectors:local_timer_entry -- map_updates 1 || return 1
+	is "$(field inside events.0.recorded) > 10 && ($(field inside events.0.never_ran.busy) > 10) == $counted"
+}
+check "hits inside bpf() calls are counted, where doctor says so" missed
+
 triggered rate -F 50 -e "uprobe:$program:leaf"
 check "-F on a probe: what was passed over is counted with the next sample" \
 	is "$(samples ';leaf ' rate) > 0.8 * 3 * $cnt && $(samples ';leaf ' rate) <= 3 * $cnt"

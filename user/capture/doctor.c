@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -154,6 +155,21 @@ static void probe_waits(struct capture_probe *probe)
 	loader_close(&loader);
 }
 
+/* Programs on tracepoints and kernel probes are not run inside a bpf() call on a map; that they
+ * were hit there is in their recursion count since Linux 6.7 ("bpf: Count missed stats in
+ * trace_call_bpf"), which the ledger shows as never_ran. Nothing but the release tells. */
+static const char *hits_inside_bpf(void)
+{
+	unsigned int major = 0, minor = 0;
+	struct utsname host;
+
+	if (uname(&host) || sscanf(host.release, "%u.%u", &major, &minor) != 2)
+		return "a hit inside a bpf() call is not recorded";
+	return major > 6 || (major == 6 && minor >= 7)
+		       ? "a hit inside a bpf() call is not recorded, but counted (never_ran)"
+		       : "a hit inside a bpf() call is not recorded, nor counted before Linux 6.7";
+}
+
 static void probe_tracepoints(struct capture_probe *probe)
 {
 	_cleanup_(buf_deinit) struct buf why;
@@ -162,9 +178,10 @@ static void probe_tracepoints(struct capture_probe *probe)
 	buf_init(&why, BUF_NO_MAX);
 	fd = kernel_fs_tracefs(&why);
 	probe->ok = fd >= 0;
-	detail(probe, "%s",
-	       fd >= 0 ? "tracefs can be read; what happens inside a bpf() call is not seen"
-		       : buf_cstr(&why));
+	if (probe->ok)
+		detail(probe, "tracefs can be read; %s", hits_inside_bpf());
+	else
+		detail(probe, "%s", buf_cstr(&why));
 	if (!probe->ok)
 		fix(probe, "counters and probes work without it");
 }
@@ -174,9 +191,10 @@ static void probe_kprobes(struct capture_probe *probe)
 	uint32_t type;
 
 	probe->ok = !pmu_type(PMU_ROOT, "kprobe", &type);
-	detail(probe, "%s",
-	       probe->ok ? "functions of the kernel can be probed"
-			 : "the kernel has none (CONFIG_KPROBE_EVENTS is not set)");
+	if (probe->ok)
+		detail(probe, "functions of the kernel can be probed; %s", hits_inside_bpf());
+	else
+		detail(probe, "the kernel has none (CONFIG_KPROBE_EVENTS is not set)");
 	if (!probe->ok)
 		fix(probe, "use tracepoints: bpfprof list '*:*'");
 }
