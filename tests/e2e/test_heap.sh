@@ -39,6 +39,7 @@ says()
 
 check "a program runs to its end, nothing is lost" heap known -- heap_known 2000 500
 check "every number of every function is right" judge "$out/known.pb.gz" "$out/known.truth"
+check "each of its first allocations has its whole stack" is "$(value known alloc_objects 'stack=^\[truncated') == 0"
 
 heap killed -- heap_known 1000 100 kill >>"$log" 2>&1
 is "$? == 137" >>"$log"

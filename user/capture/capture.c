@@ -4,9 +4,7 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/capture_priv.h"
+#include "capture/command_files.h"
 #include "capture/cpus.h"
 #include "capture/frames.h"
 #include "capture/hotplug.h"
@@ -224,18 +223,10 @@ static void capture_take_rows(struct capture *cap)
 	drain_snapshots(&cap->drain, false);
 }
 
-/* The program that execvp() would run. */
-static void meet_program(struct preload *preload, const char *program)
+static void meet_command_file(void *arg, int fd, const char *path)
 {
-	const char *folder = strchr(program, '/') ? "" : getenv("PATH");
-	char path[PATH_MAX];
-
-	for (size_t len; folder; folder = folder[len] ? folder + len + 1 : NULL) {
-		len = strcspn(folder, ":");
-		snprintf(path, sizeof(path), "%.*s%s%s", (int)len, folder, len ? "/" : "", program);
-		if (!access(path, X_OK) && preload_meet_path(preload, path) != BP_EXE_NONE)
-			return;
-	}
+	(void)fd;
+	preload_meet_path(arg, path);
 }
 
 /*
@@ -255,7 +246,7 @@ static int prepare_rows(struct capture *cap)
 	if (!cap->rows.preload)
 		return 0;
 	if (cap->program)
-		meet_program(cap->rows.preload, cap->program);
+		command_files_each(cap->program, meet_command_file, cap->rows.preload);
 	for (uint32_t i = 0; i < cap->samplers.cnt; i++) {
 		const struct event *event = &cap->samplers.items[i].event;
 
@@ -275,7 +266,8 @@ static int prepare_rows(struct capture *cap)
 int capture_start(struct capture *cap)
 {
 	uint64_t started_ns = clock_process_start_ns();
-	int err = samplers_may_burst(&cap->samplers) ? prepare_rows(cap) : 0;
+	bool may_burst = samplers_may_burst(&cap->samplers) || cap->heap.opts.is_wanted;
+	int err = may_burst ? prepare_rows(cap) : 0;
 
 	if (err)
 		return err;

@@ -4,11 +4,9 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,10 +18,9 @@
 #include "base/log.h"
 #include "base/reader.h"
 #include "bpfprof.skel.h"
+#include "capture/command_files.h"
 #include "capture/heap_probe.h"
 #include "capture/loader.h"
-#include "elf/elf_file.h"
-#include "elf/needed.h"
 #include "proc/maps_line.h"
 
 enum { MAPS_MAX_BYTES = 64 << 20 };
@@ -39,7 +36,6 @@ struct heap_probed {
 struct search {
 	struct heap *heap;
 	pid_t tgid;
-	size_t seen_cnt;
 	size_t found; /* files that have an allocator */
 	int err; /* of the last that could not be probed */
 };
@@ -58,7 +54,6 @@ static bool is_new(struct search *search, int fd)
 		    heap->probed[i].ino == st.st_ino)
 			return false;
 	heap->probed[heap->probed_cnt++] = (struct heap_probed){search->tgid, st.st_dev, st.st_ino};
-	search->seen_cnt++;
 	return true;
 }
 
@@ -106,7 +101,10 @@ static int search_result(const struct search *search, const char *what)
 {
 	if (search->found)
 		return 0;
-	if (!search->err)
+	if (!search->err && search->heap->opts.maps)
+		log_error("heap: no mmap() and munmap() in %s: it calls the kernel by itself",
+			  what);
+	else if (!search->err)
 		log_error("heap: no allocator known in %s; --alloc-prefix PREFIX names one whose "
 			  "functions are PREFIXmalloc and PREFIXfree",
 			  what);
@@ -175,115 +173,22 @@ void heap_attach_again(struct heap *heap, pid_t tgid)
 		log_debug("heap: process %d: %s", (int)tgid, strerror(-err));
 }
 
-/* Call @fn for each of the names in @list between characters of @seps, until it says true. */
-static bool each_name(const char *list, const char *seps,
-		      bool (*fn)(void *arg, const char *name, size_t len), void *arg)
+static void on_command_file(void *arg, int fd, const char *path)
 {
-	while (list && *list) {
-		size_t len = strcspn(list, seps);
-
-		if (len && fn(arg, list, len))
-			return true;
-		list += len + strspn(list + len, seps);
-	}
-	return false;
-}
-
-/* A file that is looked for in folders. */
-struct wanted {
-	struct search *search;
-	const char *name;
-};
-
-static void search_path(struct search *search, const char *path);
-
-static bool try_folder(void *arg, const char *folder, size_t len)
-{
-	struct wanted *wanted = arg;
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, wanted->name);
-	if (access(path, R_OK))
-		return false;
-	search_path(wanted->search, path);
-	return true;
-}
-
-/* Where the dynamic linker looks, but for its cache's further folders and what a file says itself.
- */
-static void on_needed(void *arg, const char *name)
-{
-	static const char folders[] = "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:"
-				      "/lib/aarch64-linux-gnu:/usr/lib/aarch64-linux-gnu:"
-				      "/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib";
-	struct wanted wanted = {arg, name};
-
-	if (strchr(name, '/'))
-		search_path(arg, name);
-	else if (!each_name(getenv("LD_LIBRARY_PATH"), ":", try_folder, &wanted))
-		each_name(folders, ":", try_folder, &wanted);
-}
-
-/* A script's interpreter, NUL-terminated in @out, which has @max bytes. */
-static bool read_interpreter(int fd, char *out, size_t max)
-{
-	ssize_t len = pread(fd, out, max - 1, 0);
-	char *start;
-
-	if (len < 3 || out[0] != '#' || out[1] != '!')
-		return false;
-	out[len] = '\0';
-	start = out + 2 + strspn(out + 2, " \t");
-	start[strcspn(start, " \t\n")] = '\0';
-	memmove(out, start, strlen(start) + 1);
-	return *out == '/';
-}
-
-static void search_path(struct search *search, const char *path)
-{
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char interpreter[256];
-	struct elf_file *elf;
-
-	if (fd < 0 || !is_new(search, fd))
-		return;
-	if (read_interpreter(fd, interpreter, sizeof(interpreter))) {
-		search_path(search, interpreter);
-		return;
-	}
-	probe_file(search, fd, path, path);
-	elf = elf_file_open_unmapped(fd);
-	if (!elf)
-		return;
-	elf_each_needed(elf, on_needed, search);
-	elf_file_free(elf);
-}
-
-static bool on_preloaded(void *arg, const char *name, size_t len)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%.*s", (int)len, name);
-	on_needed(arg, path);
-	return false;
+	if (is_new(arg, fd))
+		probe_file(arg, fd, path, path);
 }
 
 int heap_attach_command(struct heap *heap, pid_t tgid, const char *program)
 {
 	struct search search = {.heap = heap, .tgid = tgid};
-	struct wanted wanted = {&search, program};
 	int err = add_process(heap, tgid, 0, true);
 	char what[128];
 
 	if (err)
 		return err;
-	each_name(getenv("LD_PRELOAD"), ": ", on_preloaded, &search);
-	if (strchr(program, '/'))
-		search_path(&search, program);
-	else
-		each_name(getenv("PATH"), ":", try_folder, &wanted);
 	/* Where exec fails, that is the message. */
-	if (!search.seen_cnt)
+	if (!command_files_each(program, on_command_file, &search))
 		return 0;
 	snprintf(what, sizeof(what), "'%.100s'", program);
 	return search_result(&search, what);
