@@ -90,27 +90,44 @@ static __always_inline bool heap_draws(struct bp_heap_thread *t, __u64 bytes)
 	return true;
 }
 
+/* The arguments are read before it is known which are asked for: the compiler would add what it
+ * has chosen to the context, and the verifier refuses to read from there. */
 static __always_inline __u64 heap_asked(const struct pt_regs *ctx, __u32 call)
 {
+	__u64 first = ARCH_CTX_ARG0(ARCH_REGS(ctx)), second = ARCH_CTX_ARG1(ARCH_REGS(ctx));
+	__u64 third = ARCH_CTX_ARG2(ARCH_REGS(ctx)), fourth = ARCH_CTX_ARG3(ARCH_REGS(ctx));
+
+	barrier_var(first);
+	barrier_var(second);
+	barrier_var(third);
+	barrier_var(fourth);
 	switch (call) {
 	case BP_HEAP_ALLOC:
-		return ARCH_CTX_ARG0(ARCH_REGS(ctx));
+	case BP_HEAP_BREAK:
+		return first;
 	case BP_HEAP_ALLOC_COUNT:
-		return ARCH_CTX_ARG0(ARCH_REGS(ctx)) * ARCH_CTX_ARG1(ARCH_REGS(ctx));
+		return first * second;
 	case BP_HEAP_OUT:
-		return ARCH_CTX_ARG2(ARCH_REGS(ctx));
+	case BP_HEAP_REMAP:
+		return third;
 	case BP_HEAP_REALLOC_COUNT:
-		return ARCH_CTX_ARG1(ARCH_REGS(ctx)) * ARCH_CTX_ARG2(ARCH_REGS(ctx));
+		return second * third;
 	case BP_HEAP_RUST_REALLOC:
-		return ARCH_CTX_ARG3(ARCH_REGS(ctx));
+		return fourth;
 	default:
-		return ARCH_CTX_ARG1(ARCH_REGS(ctx));
+		return second;
 	}
 }
 
 static __always_inline bool heap_is_realloc(__u32 call)
 {
-	return call >= BP_HEAP_REALLOC && call <= BP_HEAP_RUST_REALLOC;
+	return call >= BP_HEAP_REALLOC && call <= BP_HEAP_REMAP;
+}
+
+/* The kernel's calls fail with -1, and none of them frees what it was given then. */
+static __always_inline bool heap_is_kernels(__u32 call)
+{
+	return call >= BP_HEAP_REMAP && call <= BP_HEAP_BREAK;
 }
 
 static __always_inline bool heap_is_inside(const struct bp_heap_thread *t, __u64 sp)
@@ -183,6 +200,10 @@ HEAP_SUBPROG int heap_begin(struct pt_regs *ctx, struct bp_heap_thread *t, __u32
 	if (t->sp)
 		heap_abandon(t, proc, ARCH_CTX_SP(ARCH_REGS(ctx)));
 	t->bytes = heap_asked(ctx, call);
+	if (call == BP_HEAP_BREAK && (__s64)t->bytes <= 0) {
+		t->sp = 0;
+		return 0;
+	}
 	t->call = call;
 	t->arg = ARCH_CTX_ARG0(ARCH_REGS(ctx));
 	draws = heap_draws(t, t->bytes);
@@ -224,13 +245,13 @@ static __always_inline __u64 heap_result(const struct pt_regs *ctx, const struct
 	if (t->call == BP_HEAP_OUT)
 		return !(__u32)result && !bpf_probe_read_user(&block, 8, (void *)t->arg) ? block
 											 : 0;
-	return t->call == BP_HEAP_MAP && result == ~0ULL ? 0 : result;
+	return heap_is_kernels(t->call) && result == ~0ULL ? 0 : result;
 }
 
 /* It has failed: nothing has changed, but that realloc(block, 0) frees. */
 static __always_inline void heap_fail(struct bp_heap_thread *t, struct bp_heap_proc *proc)
 {
-	if (t->old_key && heap_is_realloc(t->call) && !t->bytes) {
+	if (t->old_key && heap_is_realloc(t->call) && !heap_is_kernels(t->call) && !t->bytes) {
 		heap_drop_old(t, proc);
 		return;
 	}

@@ -29,7 +29,9 @@ enum bp_heap_call {
 	BP_HEAP_REALLOC, /* (block, size) */
 	BP_HEAP_REALLOC_COUNT, /* (block, count, size) */
 	BP_HEAP_RUST_REALLOC, /* (block, old size, alignment, size) */
-	BP_HEAP_MAP, /* (address, size): mmap(), which fails with -1 */
+	BP_HEAP_REMAP, /* (block, old size, size): mremap(), which fails with -1 */
+	BP_HEAP_MAP, /* (address, size): mmap(), likewise */
+	BP_HEAP_BREAK, /* (size): sbrk(), likewise; no allocation unless it is more than 0 */
 	BP_HEAP_FREE, /* (block) */
 	BP_HEAP_CALL_CNT,
 };

@@ -64,6 +64,11 @@ check "its own numbers are right" judge "$out/pairs.pb.gz" "$out/pairs.truth"
 check "what one thread hands over, another frees" is \
 	"$(value pairs freed_space 'stack=;hand_over;--;free;freeing;') == 5000 && $(value pairs freed_space) == 110630"
 
+compile maps_known maps_known.c -O1 -fno-ipa-icf
+check "--heap=maps: a program runs to its end" heap maps --heap=maps -- maps_known
+check "--heap=maps: every number of every function is right" judge "$out/maps.pb.gz" "$out/maps.truth"
+check "--heap=maps: what failed is counted apart" says maps ' 110 recorded \+ 2 filtered '
+
 check "--leak-age: a program that leaks early" heap aged --leak-age 300ms -o "$out/aged.massif" -- ages
 check "what is old is what was allocated before" is \
 	"$(value aged old_objects 'stack=;early$') == 50 && $(value aged old_objects) == 50"
@@ -90,6 +95,24 @@ for library in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc_minimal.so.4; do
 		"$out/preloaded.truth"
 	rm -f "$out/preloaded.pb.gz"
 done
+
+# Rust's interface: over the C library, and over an allocator of the program's own, which only it tells of. An optimising
+# compiler makes that part of its callers.
+if have rustc; then
+	for cfg in standard arena; do
+		rustc -g --cfg "$cfg" -o "$TMPDIR/bin/rust_$cfg" tests/workloads/rust_alloc.rs >>"$log" 2>&1
+		verdict $? "Rust, $cfg: built"
+		check "Rust, $cfg: it runs to its end" heap "rust_$cfg" -- "rust_$cfg"
+		check "Rust, $cfg: what is kept, and its bytes" is "$(value "rust_$cfg" inuse_objects 'stack=keep_blocks') == 50 &&
+			$(value "rust_$cfg" alloc_space 'stack=keep_blocks') == 50000"
+		check "Rust, $cfg: what is dropped is temporary" is "$(value "rust_$cfg" temporary 'stack=drop_blocks') == 200 &&
+			$(value "rust_$cfg" inuse_space 'stack=drop_blocks') == 0"
+		check "Rust, $cfg: what grows" is "$(value "rust_$cfg" alloc_space 'stack=grow_block') == 1200 &&
+			$(value "rust_$cfg" inuse_space 'stack=grow_block') == 800"
+	done
+else
+	skip "Rust's allocations" "rustc is not installed"
+fi
 
 if ! have heaptrack || ! have heaptrack_print; then
 	skip "heaptrack says the same" "heaptrack is not installed"

@@ -66,7 +66,7 @@ enum capture_wait_state {
 struct capture_heap_opts {
 	bool is_wanted;
 	bool pairs; /* with the stacks that free */
-	bool maps; /* mmap() and munmap() instead of the allocator */
+	bool maps; /* mmap(), mremap(), munmap() and sbrk() instead of the allocator */
 	uint64_t rate_bytes; /* one byte in so many is sampled; 0: every allocation */
 	uint64_t leak_age_ns; /* live blocks as old as that are told apart; 0: not */
 	const char *prefix; /* --alloc-prefix, or NULL */

@@ -27,36 +27,25 @@ enum {
 };
 
 /* Of glibc and musl; jemalloc, as built, as Rust's and FreeBSD's builds have it; mimalloc; tcmalloc
- * (gperftools and Google's); Rust's allocator interface; scudo, rpmalloc, snmalloc; dlmalloc. */
-static const char *const prefixes[] = {"",    "__libc_", "je_",	    "_rjem_", "jemalloc_",
-				       "mi_", "tc_",	 "__rust_", "__rdl_", "rp",
-				       "sn_", "dl",	 "scudo_"};
+ * (gperftools and Google's); rpmalloc, snmalloc; dlmalloc; scudo. */
+static const char *const prefixes[] = {"",    "__libc_", "je_", "_rjem_", "jemalloc_", "mi_",
+				       "tc_", "rp",	 "sn_", "dl",	  "scudo_"};
 
 static const struct {
 	const char *name; /* after the prefix */
 	enum bp_heap_call call;
 	bool needs_prefix; /* alone it may be anything */
 } calls[] = {
-	{"malloc", BP_HEAP_ALLOC},
-	{"calloc", BP_HEAP_ALLOC_COUNT},
-	{"realloc", BP_HEAP_REALLOC},
-	{"reallocarray", BP_HEAP_REALLOC_COUNT},
-	{"memalign", BP_HEAP_ALIGNED},
-	{"aligned_alloc", BP_HEAP_ALIGNED},
-	{"posix_memalign", BP_HEAP_OUT},
-	{"valloc", BP_HEAP_ALLOC},
-	{"pvalloc", BP_HEAP_ALLOC},
-	{"mallocx", BP_HEAP_ALLOC},
-	{"rallocx", BP_HEAP_REALLOC},
-	{"zalloc", BP_HEAP_ALLOC, true},
-	{"alloc", BP_HEAP_ALLOC, true}, /* __rust_alloc(size, alignment) */
-	{"alloc_zeroed", BP_HEAP_ALLOC, true},
-	{"free", BP_HEAP_FREE},
-	{"cfree", BP_HEAP_FREE},
-	{"dallocx", BP_HEAP_FREE},
-	{"sdallocx", BP_HEAP_FREE},
-	{"free_sized", BP_HEAP_FREE},
-	{"dealloc", BP_HEAP_FREE, true},
+	{"malloc", BP_HEAP_ALLOC},	 {"calloc", BP_HEAP_ALLOC_COUNT},
+	{"realloc", BP_HEAP_REALLOC},	 {"reallocarray", BP_HEAP_REALLOC_COUNT},
+	{"memalign", BP_HEAP_ALIGNED},	 {"aligned_alloc", BP_HEAP_ALIGNED},
+	{"posix_memalign", BP_HEAP_OUT}, {"valloc", BP_HEAP_ALLOC},
+	{"pvalloc", BP_HEAP_ALLOC},	 {"mallocx", BP_HEAP_ALLOC},
+	{"rallocx", BP_HEAP_REALLOC},	 {"zalloc", BP_HEAP_ALLOC, true},
+	{"alloc", BP_HEAP_ALLOC, true},	 {"alloc_zeroed", BP_HEAP_ALLOC, true},
+	{"free", BP_HEAP_FREE},		 {"cfree", BP_HEAP_FREE},
+	{"dallocx", BP_HEAP_FREE},	 {"sdallocx", BP_HEAP_FREE},
+	{"free_sized", BP_HEAP_FREE},	 {"dealloc", BP_HEAP_FREE, true},
 };
 
 /* operator new, new[], with alignment, nothrow; delete likewise (Itanium C++ ABI names). */
@@ -70,11 +59,33 @@ static const struct {
 	{"_ZdaPv", BP_HEAP_FREE},
 };
 
+/* What Rust's compiler makes of a program's allocator, after RUST_PREFIX. The standard one calls
+ * the C library's: where it is linked, RUST_DEFAULT_PREFIX is there. */
+#define RUST_PREFIX "__rust_"
+#define RUST_DEFAULT_PREFIX "__rdl_"
+static const struct {
+	const char *name;
+	enum bp_heap_call call;
+} rust_calls[] = {
+	{"alloc", BP_HEAP_ALLOC},
+	{"alloc_zeroed", BP_HEAP_ALLOC},
+	{"realloc", BP_HEAP_RUST_REALLOC},
+	{"dealloc", BP_HEAP_FREE},
+};
+
+/* How the C library takes memory from the kernel. */
+static const struct {
+	const char *name;
+	enum bp_heap_call call;
+} map_calls[] = {
+	{"mmap", BP_HEAP_MAP},	   {"mmap64", BP_HEAP_MAP}, {"munmap", BP_HEAP_FREE},
+	{"mremap", BP_HEAP_REMAP}, {"sbrk", BP_HEAP_BREAK},
+};
+
 struct finder {
 	const char *own_prefix; /* --alloc-prefix, or NULL */
-	bool with_maps;
-	bool wants_operators; /* the file is an allocator's */
 	bool allocates, frees;
+	bool is_rust_default; /* Rust's allocator is the C library's */
 	const struct elf_segments *segments;
 	struct heap_places *out;
 };
@@ -117,45 +128,75 @@ static bool matches(const char *name, const char *prefix, const char *rest)
 
 static void try_prefix(struct finder *finder, const char *prefix, const char *name, uint64_t vaddr)
 {
-	bool is_rust = !strncmp(prefix, "__r", 3) && prefix[2] == 'r';
-
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		enum bp_heap_call call = calls[i].call;
-
 		if (!matches(name, prefix, calls[i].name))
 			continue;
 		if (!*prefix && calls[i].needs_prefix)
 			continue;
-		if (is_rust && call == BP_HEAP_REALLOC)
-			call = BP_HEAP_RUST_REALLOC;
-		add(finder, vaddr, call);
+		add(finder, vaddr, calls[i].call);
 		snprintf(finder->out->prefix, sizeof(finder->out->prefix), "%s", prefix);
 	}
 }
 
-static int on_function(void *arg, const struct elf_function *function)
+static int on_map_call(void *arg, const struct elf_function *function)
+{
+	for (size_t i = 0; i < sizeof(map_calls) / sizeof(*map_calls); i++)
+		if (!strcmp(function->name, map_calls[i].name))
+			add(arg, function->vaddr, map_calls[i].call);
+	return 0;
+}
+
+static int on_operator(void *arg, const struct elf_function *function)
+{
+	for (size_t i = 0; i < sizeof(operators) / sizeof(*operators); i++)
+		if (!strncmp(function->name, operators[i].prefix, strlen(operators[i].prefix)))
+			add(arg, function->vaddr, operators[i].call);
+	return 0;
+}
+
+/*
+ * "__rust_alloc" of that, and of "_RNvCsfLfy6EI15iL_7___rustc12___rust_alloc": compilers of 2025
+ * and later mangle it as a function of the crate "__rustc" (RFC 2603: an identifier is its length
+ * and, where it begins with '_', another one before it). NULL: neither.
+ */
+static const char *rust_name(const char *name)
+{
+	static const char crate[] = "_7___rustc";
+	const char *at = strncmp(name, "_RNvC", 5) ? NULL : strstr(name, crate);
+	size_t len = 0;
+
+	if (!at)
+		return strncmp(name, "_R", 2) ? name : NULL;
+	for (at += sizeof(crate) - 1; *at >= '0' && *at <= '9' && len < 1000; at++)
+		len = 10 * len + (size_t)(*at - '0');
+	at += *at == '_';
+	return strlen(at) == len ? at : NULL;
+}
+
+static int on_rust(void *arg, const struct elf_function *function)
+{
+	const char *name = rust_name(function->name);
+	struct finder *finder = arg;
+
+	if (name && !strncmp(name, RUST_DEFAULT_PREFIX, strlen(RUST_DEFAULT_PREFIX)))
+		finder->is_rust_default = true;
+	for (size_t i = 0; name && i < sizeof(rust_calls) / sizeof(*rust_calls); i++) {
+		if (!matches(name, RUST_PREFIX, rust_calls[i].name))
+			continue;
+		add(finder, function->vaddr, rust_calls[i].call);
+		snprintf(finder->out->prefix, sizeof(finder->out->prefix), "%s", RUST_PREFIX);
+	}
+	return 0;
+}
+
+static int on_allocator(void *arg, const struct elf_function *function)
 {
 	struct finder *finder = arg;
-	const char *name = function->name;
-	uint64_t vaddr = function->vaddr;
 
-	if (finder->with_maps) {
-		if (!strcmp(name, "mmap") || !strcmp(name, "mmap64"))
-			add(finder, vaddr, BP_HEAP_MAP);
-		else if (!strcmp(name, "munmap"))
-			add(finder, vaddr, BP_HEAP_FREE);
-		return 0;
-	}
-	for (size_t i = 0; finder->wants_operators && i < sizeof(operators) / sizeof(*operators);
-	     i++)
-		if (!strncmp(name, operators[i].prefix, strlen(operators[i].prefix)))
-			add(finder, vaddr, operators[i].call);
-	if (finder->wants_operators)
-		return 0;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(*prefixes); i++)
-		try_prefix(finder, prefixes[i], name, vaddr);
+		try_prefix(finder, prefixes[i], function->name, function->vaddr);
 	if (finder->own_prefix)
-		try_prefix(finder, finder->own_prefix, name, vaddr);
+		try_prefix(finder, finder->own_prefix, function->name, function->vaddr);
 	return 0;
 }
 
@@ -196,13 +237,29 @@ static void slide_all(int fd, const struct elf_file *elf, struct heap_places *pl
 	functions_deinit(&functions);
 }
 
+static int find_calls(struct finder *finder, const struct elf_file *elf, bool with_maps)
+{
+	enum symtab_source source;
+	int err =
+		symtab_for_each(elf, NULL, with_maps ? on_map_call : on_allocator, finder, &source);
+
+	if (err || with_maps)
+		return err;
+	if (finder->allocates && finder->frees)
+		return symtab_for_each(elf, NULL, on_operator, finder, &source);
+	if (finder->out->cnt)
+		return 0;
+	err = symtab_for_each(elf, NULL, on_rust, finder, &source);
+	if (finder->is_rust_default)
+		finder->out->cnt = 0;
+	return err;
+}
+
 int heap_places_find(int fd, const char *prefix, bool with_maps, struct heap_places *out)
 {
 	struct elf_file *elf = elf_file_open_unmapped(fd);
 	struct elf_segments segments = {0};
-	struct finder finder = {
-		.own_prefix = prefix, .with_maps = with_maps, .segments = &segments, .out = out};
-	enum symtab_source source;
+	struct finder finder = {.own_prefix = prefix, .segments = &segments, .out = out};
 	int err;
 
 	out->cnt = 0;
@@ -211,10 +268,7 @@ int heap_places_find(int fd, const char *prefix, bool with_maps, struct heap_pla
 		return -errno;
 	err = elf_segments_read(fd, &segments);
 	if (!err)
-		err = symtab_for_each(elf, NULL, on_function, &finder, &source);
-	finder.wants_operators = !with_maps && finder.allocates && finder.frees;
-	if (!err && finder.wants_operators)
-		err = symtab_for_each(elf, NULL, on_function, &finder, &source);
+		err = find_calls(&finder, elf, with_maps);
 	if (!finder.allocates || !finder.frees)
 		out->cnt = 0;
 	slide_all(fd, elf, out);

@@ -35,7 +35,7 @@ struct heap_places {
 
 /*
  * The allocator's functions in the file @fd (borrowed), each once; @prefix: one more than those
- * known, or NULL. @with_maps: mmap() and munmap() instead. 0 with cnt 0: it is none. Negative
+ * known, or NULL. @with_maps: mmap() and its like instead. 0 with cnt 0: it is none. Negative
  * errno: the file cannot be read.
  */
 int heap_places_find(int fd, const char *prefix, bool with_maps, struct heap_places *out);

@@ -103,9 +103,10 @@ static const struct opt record_options[] = {
 	 .help = "kernel threads' waits too"},
 
 	{OPT_GROUP, .help = "The heap (with -p or COMMAND)"},
-	{OPT_STRING, 0, "heap", "sites", AT(heap, const char *), .flags = OPT_VALUE_OPTIONAL,
+	{OPT_STRING, 0, "heap", "sites|maps", AT(heap, const char *), .flags = OPT_VALUE_OPTIONAL,
 	 .help = "instead of an event: allocations by stack: allocated, live, at the peak, "
-		 "temporary; =sites: with the stacks that free"},
+		 "temporary; =sites: with the stacks that free; =maps: what is taken from the "
+		 "kernel (mmap, sbrk)"},
 	{OPT_BYTES, 0, "heap-rate", "BYTES", AT(heap_rate_bytes, uint64_t), .min = 1,
 	 .max = 64 << 20,
 	 .help = "sample one byte in so many; 1: every allocation (default: 512k where the "
@@ -363,6 +364,11 @@ static int check_weight(struct record_opts *opts, struct buf *why)
 	return 0;
 }
 
+static bool heap_is(const struct record_opts *opts, const char *kind)
+{
+	return opts->heap && !strcmp(opts->heap, kind);
+}
+
 /* Probes are of processes: a whole machine would pay for those of one library. */
 static int check_heap(struct record_opts *opts, struct buf *why)
 {
@@ -375,8 +381,11 @@ static int check_heap(struct record_opts *opts, struct buf *why)
 		buf_printf(why, "option '%s': only with --heap", alone);
 	else if (!opts->heap)
 		return 0;
-	else if (*opts->heap && strcmp(opts->heap, "sites"))
-		buf_printf(why, "option '--heap': '%s' is not sites", opts->heap);
+	else if (*opts->heap && !heap_is(opts, "sites") && !heap_is(opts, "maps"))
+		buf_printf(why, "option '--heap': '%s' is not sites, nor maps", opts->heap);
+	else if (heap_is(opts, "maps") && opts->alloc_prefix)
+		buf_add_str(why, "option '--alloc-prefix': not with --heap=maps, which asks no "
+				 "allocator");
 	else if (opts->off_cpu || opts->wall || opts->events.cnt || opts->freq_hz || opts->period ||
 		 opts->parallelism)
 		buf_add_str(why, "option '--heap': nothing else is recorded with it");
@@ -387,14 +396,15 @@ static int check_heap(struct record_opts *opts, struct buf *why)
 	return -EINVAL;
 }
 
-/* Exact, unless nobody knows how long it will go on, or it is more than a minute. */
+/* Exact, unless calls are many, and nobody knows how long it will go on or it is more than a
+ * minute. */
 static uint64_t heap_rate(const struct record_opts *opts)
 {
 	bool is_short =
 		opts->args.command || (opts->duration_ns && opts->duration_ns <= 60 * NSEC_PER_SEC);
 
 	if (!opts->heap_rate_bytes)
-		return is_short ? 0 : 512 << 10;
+		return is_short || heap_is(opts, "maps") ? 0 : 512 << 10;
 	return opts->heap_rate_bytes > 1 ? opts->heap_rate_bytes : 0;
 }
 
@@ -541,7 +551,8 @@ struct capture_opts record_capture_opts(const struct record_opts *opts)
 		.heap =
 			{
 				.is_wanted = opts->heap,
-				.pairs = opts->heap && *opts->heap,
+				.pairs = heap_is(opts, "sites"),
+				.maps = heap_is(opts, "maps"),
 				.rate_bytes = heap_rate(opts),
 				.leak_age_ns = opts->leak_age_ns,
 				.prefix = opts->alloc_prefix,
