@@ -96,6 +96,8 @@ static void test_not_plain(void **state)
 		"_ZN99999999999999999999aE",
 		"_ZC1v",
 		"_ZNSs4sizeEv",
+		"_Z17h0123456789abcdefE",
+		"_ZN17h0123456789abcdefE",
 	};
 	char mangled[2 * CXX_NAME_MAX] = "_Z600";
 

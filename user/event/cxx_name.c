@@ -147,7 +147,7 @@ static bool take_nested(struct plain *plain)
 		if (!take_component(plain))
 			return false;
 	}
-	return plain->len != 0;
+	return true;
 }
 
 bool cxx_plain_name(const char *mangled, char out[static CXX_NAME_MAX], const char **params)
@@ -164,7 +164,7 @@ bool cxx_plain_name(const char *mangled, char out[static CXX_NAME_MAX], const ch
 	else
 		is_taken = take_component(&plain) &&
 			   (strcmp(out, "std") != 0 || take_component(&plain));
-	if (!is_taken || !plain.is_whole || plain.rd.err || peek(&plain) == 'I')
+	if (!is_taken || !plain.len || !plain.is_whole || plain.rd.err || peek(&plain) == 'I')
 		return false;
 	*params = (const char *)plain.rd.pos;
 	return true;
