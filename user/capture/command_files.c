@@ -2,6 +2,7 @@
 #include "capture/command_files.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,9 +11,14 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "elf/elf_file.h"
 #include "elf/needed.h"
+#include "event/ld_cache.h"
+
+enum { LD_CACHE_MAX_BYTES = 16 << 20, DEPTH_MAX = 64 };
 
 struct file_id {
 	dev_t dev;
@@ -22,6 +28,8 @@ struct file_id {
 struct command_files {
 	command_file_fn *fn;
 	void *arg;
+	struct buf ld_cache; /* of the dynamic linker */
+	int depth; /* files that have asked for each other */
 	struct file_id *seen; /* owned */
 	size_t seen_cnt, seen_cap;
 };
@@ -30,7 +38,14 @@ struct command_files {
 struct wanted {
 	struct command_files *files;
 	const char *name;
+	const char *origin; /* the folder of who asks, or NULL */
 	int access; /* as of access() */
+};
+
+/* What a file needs. */
+struct needer {
+	struct command_files *files;
+	const char *origin; /* its folder, or NULL */
 };
 
 static void visit(struct command_files *files, const char *path);
@@ -63,29 +78,53 @@ static bool each_name(const char *list, const char *seps,
 	return false;
 }
 
+/* "$ORIGIN" and "${ORIGIN}" are what a folder may begin with; other tokens lead nowhere. */
 static bool try_folder(void *arg, const char *folder, size_t len)
 {
-	struct wanted *wanted = arg;
-	char path[4096];
+	static const char *const tokens[] = {"$ORIGIN", "${ORIGIN}"};
+	const struct wanted *wanted = arg;
+	const char *origin = "";
+	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%.*s/%s", (int)len, folder, wanted->name);
+	for (size_t i = 0; wanted->origin && i < sizeof(tokens) / sizeof(*tokens); i++) {
+		size_t token_len = strlen(tokens[i]);
+
+		if (len < token_len || strncmp(folder, tokens[i], token_len))
+			continue;
+		origin = wanted->origin;
+		folder += token_len;
+		len -= token_len;
+	}
+	snprintf(path, sizeof(path), "%s%.*s/%s", origin, (int)len, folder, wanted->name);
 	if (access(path, wanted->access))
 		return false;
 	visit(wanted->files, path);
 	return true;
 }
 
-static void on_needed(void *arg, const char *name)
+static int try_cached(void *arg, const char *name, const char *path)
 {
-	static const char folders[] = "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:"
-				      "/lib/aarch64-linux-gnu:/usr/lib/aarch64-linux-gnu:"
-				      "/lib64:/usr/lib64:/lib:/usr/lib:/usr/local/lib";
-	struct wanted wanted = {arg, name, R_OK};
+	const struct wanted *wanted = arg;
+
+	if (strcmp(name, wanted->name) || access(path, R_OK))
+		return 0;
+	visit(wanted->files, path);
+	return 1;
+}
+
+static void on_needed(void *arg, const char *name, const char *folders)
+{
+	const struct needer *needer = arg;
+	struct command_files *files = needer->files;
+	struct wanted wanted = {files, name, needer->origin, R_OK};
 
 	if (strchr(name, '/'))
-		visit(arg, name);
-	else if (!each_name(getenv("LD_LIBRARY_PATH"), ":", try_folder, &wanted))
-		each_name(folders, ":", try_folder, &wanted);
+		visit(files, name);
+	else if (!each_name(getenv("LD_LIBRARY_PATH"), ":;", try_folder, &wanted) &&
+		 !each_name(folders, ":", try_folder, &wanted) &&
+		 ld_cache_for_each(buf_cstr(&files->ld_cache), files->ld_cache.len, try_cached,
+				   &wanted) != 1)
+		each_name("/lib64:/usr/lib64:/lib:/usr/lib", ":", try_folder, &wanted);
 }
 
 /* A script's interpreter, NUL-terminated in @out, which has @max bytes. */
@@ -106,7 +145,8 @@ static bool read_interpreter(int fd, char *out, size_t max)
 static void visit(struct command_files *files, const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char interpreter[256];
+	char interpreter[256], origin[PATH_MAX];
+	struct needer needer = {files, NULL};
 	struct elf_file *elf;
 
 	if (fd < 0 || !is_new(files, fd))
@@ -119,25 +159,34 @@ static void visit(struct command_files *files, const char *path)
 	elf = elf_file_open_unmapped(fd);
 	if (!elf)
 		return;
-	elf_each_needed(elf, on_needed, files);
+	if (realpath(path, origin)) {
+		*strrchr(origin, '/') = '\0';
+		needer.origin = origin;
+	}
+	if (files->depth++ < DEPTH_MAX)
+		elf_each_needed(elf, on_needed, &needer);
+	files->depth--;
 	elf_file_free(elf);
 }
 
 static bool on_preloaded(void *arg, const char *name, size_t len)
 {
-	char path[4096];
+	struct needer needer = {arg, NULL};
+	char path[PATH_MAX];
 
 	snprintf(path, sizeof(path), "%.*s", (int)len, name);
-	on_needed(arg, path);
+	on_needed(&needer, path, NULL);
 	return false;
 }
 
 size_t command_files_each(const char *program, command_file_fn *fn, void *arg)
 {
 	struct command_files files = {.fn = fn, .arg = arg};
-	struct wanted wanted = {&files, program, X_OK};
+	struct wanted wanted = {&files, program, NULL, X_OK};
 	size_t cnt;
 
+	buf_init(&files.ld_cache, LD_CACHE_MAX_BYTES);
+	fs_read_file("/etc/ld.so.cache", &files.ld_cache);
 	each_name(getenv("LD_PRELOAD"), ": ", on_preloaded, &files);
 	cnt = files.seen_cnt;
 	if (strchr(program, '/'))
@@ -145,6 +194,7 @@ size_t command_files_each(const char *program, command_file_fn *fn, void *arg)
 	else
 		each_name(getenv("PATH"), ":", try_folder, &wanted);
 	cnt = files.seen_cnt > cnt ? files.seen_cnt : 0;
+	buf_deinit(&files.ld_cache);
 	free(files.seen);
 	return cnt;
 }

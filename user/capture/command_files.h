@@ -11,8 +11,8 @@ typedef void command_file_fn(void *arg, int fd, const char *path);
 /*
  * Call @fn once for each file of @program, which is looked for as execvp() does: the libraries of
  * LD_PRELOAD, the program (of a script: its interpreter), and what these need (DT_NEEDED), where
- * the dynamic linker looks, but for its cache's further folders and what a file says itself. What
- * is loaded later is not among them. The number of files; 0: there is no such program.
+ * the dynamic linker looks (ld.so(8)). What is loaded later is not among them. The number of files;
+ * 0: there is no such program.
  */
 size_t command_files_each(const char *program, command_file_fn *fn, void *arg);
 

@@ -5,8 +5,10 @@
 
 #include "elf/elf_file.h"
 
-/* @name is borrowed for the call. */
-typedef void elf_needed_fn(void *arg, const char *name);
+/* @name and @folders are borrowed for the call. @folders: where the image says that its libraries
+ * lie (DT_RUNPATH, else DT_RPATH), with ':' between, some with $ORIGIN for its own folder; or NULL.
+ */
+typedef void elf_needed_fn(void *arg, const char *name, const char *folders);
 
 /* Call @fn for each library that the image names as needed (DT_NEEDED), in its order. A damaged
  * table counts as absent. */
