@@ -159,6 +159,30 @@ check "several events: each has its value" is "$(value uprobe:triggers:leaf) == 
 check "and its row in the ledger" is "$(field several events.1.recorded) == 3 * $cnt &&
 	$(field several events.2.recorded) >= $cnt"
 
+# --- Beside bpftrace, on the same program ---
+
+# It looks for tracepoints where debugfs is wont to be.
+bpftrace_counts()
+{
+	unshare --mount sh -c 'mount -t debugfs none /sys/kernel/debug 2>/dev/null
+		mount -t tracefs none /sys/kernel/debug/tracing 2>/dev/null
+		exec bpftrace -q -e "$1" -c "$2"' sh "
+		uprobe:$program:leaf { @leaf = count(); }
+		tracepoint:syscalls:sys_enter_getrandom /comm == \"triggers\"/ { @getrandom = count(); }
+		software:page-faults:1 /comm == \"triggers\"/ { @faults[ustack(1)] = count(); }" \
+		"$program $cnt" >"$TMPDIR/out/theirs" 2>&1 || { tail "$TMPDIR/out/theirs"; return 1; }
+}
+if have bpftrace; then
+	check "bpftrace counts the same program" bpftrace_counts
+	check "each call as often" counted ';leaf ' leaf "$(awk '/^@leaf:/ { print $2 }' "$TMPDIR/out/theirs")"
+	check "each system call too" counted '^triggers;' getrandom \
+		"$(awk '/^@getrandom:/ { print $2 }' "$TMPDIR/out/theirs")"
+	check "and each page fault of one line" counted ';main;fault ' faults \
+		"$(awk '/^\]: [0-9]+$/ && $2 > most { most = $2 } END { print most }' "$TMPDIR/out/theirs")"
+else
+	skip "bpftrace counts the same" "bpftrace is not installed"
+fi
+
 # --- Nothing stays ---
 
 left=$("$(command -v bpftool || echo /usr/sbin/bpftool)" link show 2>/dev/null | grep -c uprobe_multi)

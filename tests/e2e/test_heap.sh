@@ -96,6 +96,24 @@ for library in libjemalloc.so.2 libmimalloc.so.2 libtcmalloc_minimal.so.4; do
 	rm -f "$out/preloaded.pb.gz"
 done
 
+# In the program itself, also where nothing is linked dynamically; and a library that lies beside the program.
+libraries=$(gcc -print-file-name=libjemalloc.a)
+libraries=${libraries%/*}
+mkdir -p "$TMPDIR/bin/lib"
+cp -L "$(/sbin/ldconfig -p | awk '$1 == "libjemalloc.so.2" { print $NF; exit }')" "$TMPDIR/bin/lib/"
+while read -r kind flags; do
+	eval "set -- $flags"
+	compile "with_$kind" heap_known.c -O1 -fno-ipa-icf -fno-ipa-cp -fomit-frame-pointer "$@"
+	check "$kind: a program runs to its end, nothing is lost" heap "with_$kind" -- "with_$kind" 200 50
+	check "$kind: every number of every function is right" judge "$out/with_$kind.pb.gz" "$out/with_$kind.truth"
+done <<'END'
+static_jemalloc "-Wl,--whole-archive,$libraries/libjemalloc.a,--no-whole-archive" -lm -lstdc++
+static_tcmalloc "-Wl,--whole-archive,$libraries/libtcmalloc_minimal.a,--no-whole-archive" -lm -lstdc++
+static_glibc -static
+all_static -static "-Wl,--whole-archive,$libraries/libjemalloc.a,--no-whole-archive" -lm -lstdc++
+runpath '-Wl,-rpath,$ORIGIN/lib' "$TMPDIR/bin/lib/libjemalloc.so.2"
+END
+
 # Rust's interface: over the C library, and over an allocator of the program's own, which only it tells of. An optimising
 # compiler makes that part of its callers.
 if have rustc; then
