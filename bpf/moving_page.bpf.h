@@ -23,20 +23,23 @@ enum {
 };
 
 /* The fault whose address is at @at in kernel memory: is it of the walk's memory, and was there a
- * page? Then that is noted. */
-__noinline int moving_note(__u32 slot, __u64 at, __u64 page)
+ * page? Then where that is is noted. */
+__noinline int moving_note(__u32 slot, __u64 at)
 {
 	struct bp_scratch *s = scratch_get(slot);
 	struct vm_fault *fault = (void *)at - bpf_core_field_offset(struct vm_fault, address);
-	struct vm_area_struct *vma = BPF_CORE_READ(fault, vma);
-	__u64 entry = BPF_CORE_READ(fault, orig_pte.pte), table_entry = 0;
-	__u64 table = (__u64)BPF_CORE_READ(fault, pmd) & -(__u64)MOVING_PAGE_BYTES;
+	__u64 word;
 
-	if (!s || !(entry & ARCH_PTE_PRESENT) || BPF_CORE_READ(vma, vm_mm) != s->walk.mm ||
-	    bpf_probe_read_kernel(&table_entry, sizeof(table_entry), BPF_CORE_READ(fault, pud)))
+	if (!s || BPF_CORE_READ(fault, vma, vm_mm) != s->walk.mm)
 		return 0;
-	s->walk.moving_at = table - (table_entry & ARCH_PTE_FRAME) + (entry & ARCH_PTE_FRAME);
-	s->walk.moving_page = page;
+	word = BPF_CORE_READ(fault, orig_pte.pte);
+	if (!(word & ARCH_PTE_PRESENT))
+		return 0;
+	s->walk.moving_at = (word & ARCH_PTE_FRAME) +
+			    ((__u64)BPF_CORE_READ(fault, pmd) & -(__u64)MOVING_PAGE_BYTES);
+	if (bpf_probe_read_kernel(&word, sizeof(word), BPF_CORE_READ(fault, pud)))
+		return 0;
+	s->walk.moving_at -= word & ARCH_PTE_FRAME;
 	return 1;
 }
 
@@ -48,7 +51,7 @@ __noinline int moving_chunk(__u32 slot, __u64 at, __u64 page)
 	if (!s || bpf_probe_read_kernel(s->window, sizeof(s->window), (void *)at))
 		return 0;
 	for (int i = 0; i < WINDOW_WORDS; i++)
-		if (s->window[i] == page && moving_note(slot, at + 8 * i, page))
+		if (s->window[i] == page && moving_note(slot, at + 8 * i))
 			return 1;
 	return 0;
 }
@@ -75,8 +78,7 @@ __noinline int moving_read(__u32 slot, __u64 addr)
 	    off > MOVING_PAGE_BYTES - sizeof(__u64))
 		return 0;
 	if (!s->walk.moving_page) {
-		s->walk.moving_page = MOVING_NONE;
-		moving_find(slot, page);
+		s->walk.moving_page = moving_find(slot, page) ? page : MOVING_NONE;
 	}
 	return s->walk.moving_page == page &&
 	       !bpf_probe_read_kernel(&s->walk.moving_word, sizeof(s->walk.moving_word),

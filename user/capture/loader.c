@@ -254,7 +254,8 @@ static int add_targets(struct loader *loader, const struct number_set *set,
 
 static void explain_load_failure(int err)
 {
-	if (err == -EPERM || err == -EACCES)
+	/* Of the verifier's refusals too the number is EACCES. */
+	if (err == -EPERM || (err == -EACCES && geteuid()))
 		log_error("load the BPF programs: not permitted: run as root, or give the binary "
 			  "CAP_BPF and CAP_PERFMON");
 	else if (access("/sys/kernel/btf/vmlinux", R_OK))
