@@ -31,8 +31,6 @@
 HEAP_NEVER_CALLED(heap_calls_none);
 HEAP_NEVER_CALLED(heap_free_calls_none);
 
-extern bool bpf_session_is_return(void) __ksym __weak;
-
 struct bp_heap_thread {
 	__u64 sp; /* of the outermost call under way; 0: none */
 	__u64 bytes; /* that it asks for */
@@ -331,13 +329,15 @@ static __always_inline void heap_leave(struct pt_regs *ctx)
 		heap_record(t, heap_find_site(ctx, proc, true));
 }
 
-/* Of session programs: 1 says that the return is not wanted. */
+/* Of session programs, which are at the probe's place first and where the call returns to then: 1
+ * says that the return is not wanted. */
 SEC("kprobe")
 int bp_heap_session(struct pt_regs *ctx)
 {
 	if (takes_tail_call)
 		bpf_tail_call(ctx, &heap_calls_none, 0);
-	if (!bpf_session_is_return())
+	/* bpf_session_is_return() has other arguments in other kernels. */
+	if (ARCH_CTX_IP(ARCH_REGS(ctx)) == bpf_get_func_ip(ctx))
 		return !heap_enter(ctx);
 	heap_leave(ctx);
 	return 0;
