@@ -255,10 +255,10 @@ struct bp_ctl {
 	__u64 waits_start_ns, waits_end_ns;
 };
 
-/* A probe's hits on one CPU, which has no counter for them as it has for timers. */
+/* An event's hits on one CPU. */
 struct bp_hits {
-	__u64 cnt;
-	__u64 sampled_cnt; /* cnt at the last sample */
+	__u64 cnt; /* of a probe, for which there is no counter as there is for timers */
+	__u64 sampled_cnt; /* at the last sample: cnt, or of a counter what it had counted */
 	__u64 sampled_ns; /* when that was, CLOCK_MONOTONIC */
 };
 
@@ -393,14 +393,14 @@ struct bp_glob {
 
 /* An event that is sampled. */
 struct bp_event_config {
-	__u64 period; /* of probes: a sample every so many hits; 0: by interval_ns */
-	__u64 interval_ns; /* of probes: a sample when so long after the last one */
+	__u64 period; /* a sample every so many hits; 0: by frequency */
+	__u64 interval_ns; /* then, of probes: a sample when so long after the last one */
 	__u8 is_counted; /* by the program: probes and tracepoints */
 	__u8 is_return; /* of a function */
 	__u8 by_caller; /* the stack is the function and its caller */
 	__u8 elapsed; /* the value is the time since the function was entered */
 	__u8 has_where, has_weight, has_hist; /* expressions */
-	__u8 pad;
+	__u8 is_entry; /* of functions, at their first instruction */
 };
 
 /* Set between open and load; constants to the verifier. */

@@ -318,9 +318,9 @@ static void declare_events(struct drain *drain, struct profile *prof)
 		declare_event(drain, prof, i);
 	prof->period_type = prof->value_types[at->events[0]];
 	prof->period = (int64_t)samplers->items[0].event.period;
-	/* One sample of a probe may stand for many of its hits; of several events, samples add up
-	 * what is not alike. */
-	if (samplers->cnt > 1 || samplers->items[0].event.spec.kind != EVENT_COUNTER)
+	/* Of time, the samples are what people count; one of another event may stand for many, and
+	 * of several events, samples add up what is not alike. */
+	if (samplers->cnt > 1 || !samplers->items[0].event.is_clock)
 		prof->default_value = at->events[0];
 }
 
