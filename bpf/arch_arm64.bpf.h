@@ -63,6 +63,10 @@ static __always_inline __u64 arch_return_ip(const struct user_pt_regs *regs)
 	return ARCH_STRIP_PAC(regs->regs[30]);
 }
 
+/* At a function's first instruction its caller is in lr alone, and the kernel walks by frame
+ * pointers. */
+#define ARCH_CTX_LOST_CALLER(r) ((r)->regs[30])
+
 /* A leaf may have no frame; every other function has at least saved its x29, x30. */
 #define ARCH_MIN_FRAME_BYTES(is_leaf) ((is_leaf) ? 0 : 16)
 

@@ -68,6 +68,9 @@ static __always_inline __u64 arch_return_ip(const struct pt_regs *regs)
 	return ip;
 }
 
+/* The kernel's unwinder knows who has called at any instruction (ORC). */
+#define ARCH_CTX_LOST_CALLER(r) 0
+
 /* A call has pushed its return address: every frame takes 8 bytes at least. */
 #define ARCH_MIN_FRAME_BYTES(is_leaf) 8
 

@@ -43,6 +43,8 @@ static __always_inline int kprobe_entry(struct pt_regs *ctx, __u32 event)
 {
 	struct bp_trigger trigger = {.value = 1, .event = event};
 
+	if (cfg.events[event].is_entry)
+		trigger.return_ip = ARCH_CTX_LOST_CALLER(ARCH_REGS(ctx));
 	return sample(ctx, &trigger);
 }
 

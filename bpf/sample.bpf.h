@@ -10,7 +10,8 @@
 /* What an entry knows of its sample. */
 struct bp_trigger {
 	__u64 ip, sp, fp; /* valid when is_user */
-	__u64 return_ip; /* likewise, at a function's entry: --by caller */
+	__u64 return_ip; /* at a function's entry: of user code with --by caller, of the kernel's
+			    where its walk would leave the caller out; 0: none */
 	__u64 value;
 	__u64 hits; /* of a probe, that the sample stands for */
 	__u32 log2; /* of what there is a histogram of */
@@ -87,10 +88,30 @@ static __always_inline int sample_user_stack(__u32 slot, struct bp_scratch *s,
 	return outcome;
 }
 
+/* The slot's kernel stack gets @caller behind its leaf, unless it is there. */
+__noinline int sample_insert_caller(__u32 slot, __u64 caller)
+{
+	struct bp_scratch *s = scratch_get(slot);
+	__u32 cnt;
+
+	if (!s)
+		return 0;
+	cnt = s->rec.kernel_cnt;
+	if (!cnt || cnt >= BP_FRAMES_KERNEL || (cnt > 1 && s->rec.frames[1] == caller))
+		return 0;
+	for (__u32 i = BP_FRAMES_KERNEL - 1; i > 1; i--)
+		if (i <= cnt)
+			s->rec.frames[i] = s->rec.frames[i - 1];
+	s->rec.frames[1] = caller;
+	s->rec.kernel_cnt = cnt + 1;
+	return 0;
+}
+
 /* Code in user mode has no kernel stack. */
-static __always_inline void sample_kernel_stack(void *ctx, struct bp_scratch *s,
+static __always_inline void sample_kernel_stack(void *ctx, __u32 slot, struct bp_scratch *s,
 						const struct bp_trigger *trigger)
 {
+	__u32 wanted = cfg.events[trigger->event].by_caller ? 2 : BP_FRAMES_KERNEL;
 	long bytes;
 
 	if (trigger->has_kernel_stack)
@@ -98,11 +119,14 @@ static __always_inline void sample_kernel_stack(void *ctx, struct bp_scratch *s,
 	s->rec.kernel_cnt = 0;
 	if (cfg.no_kernel_stacks || trigger->is_user)
 		return;
-	bytes = bpf_get_stack(ctx, s->rec.frames,
-			      cfg.events[trigger->event].by_caller ? 2 * 8 : BP_FRAMES_KERNEL * 8,
-			      0);
+	bytes = bpf_get_stack(ctx, s->rec.frames, wanted * 8, 0);
 	if (bytes > 0)
 		s->rec.kernel_cnt = (__u64)bytes / 8;
+	if (!trigger->return_ip)
+		return;
+	sample_insert_caller(slot, trigger->return_ip);
+	if (s->rec.kernel_cnt > wanted)
+		s->rec.kernel_cnt = wanted;
 }
 
 /* The kernel stack was taken before: @cnt frames at @frames. */
@@ -156,7 +180,7 @@ static __always_inline int sample_walk(void *ctx, __u32 slot, struct bp_scratch 
 	walk_begin(s);
 	s->rec.type = BP_RING_SAMPLE;
 	s->rec.epoch = s->shard & 1;
-	sample_kernel_stack(ctx, s, trigger);
+	sample_kernel_stack(ctx, slot, s, trigger);
 	hash_kernel(slot, s);
 	outcome = sample_user_stack(slot, s, task, trigger);
 	if (outcome != STEP_SNAPSHOT && s->walk.has_raw)

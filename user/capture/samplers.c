@@ -115,6 +115,15 @@ int samplers_resolve(struct samplers *samplers, const struct capture_opts *opts)
 	return err;
 }
 
+/* Are its probes all where functions begin? */
+static bool is_at_entries(const struct event *event)
+{
+	for (size_t i = 0; i < event->site_cnt; i++)
+		if (!event->sites[i].is_entry)
+			return false;
+	return event->site_cnt;
+}
+
 void samplers_configure(const struct samplers *samplers, const struct capture_opts *opts,
 			struct bp_event_config *out)
 {
@@ -129,6 +138,7 @@ void samplers_configure(const struct samplers *samplers, const struct capture_op
 			.has_where = !!opts->where,
 			.has_weight = !!opts->weight,
 			.has_hist = !!opts->hist,
+			.is_entry = !event_is_return(event->spec.kind) && is_at_entries(event),
 			.period = event->is_freq ? 0 : event->period,
 			.interval_ns = event->is_freq ? NSEC_PER_SEC / event->freq_hz : 0,
 		};
