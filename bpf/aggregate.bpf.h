@@ -210,6 +210,7 @@ __noinline int count_sample(__u32 slot, __u32 stack)
 	struct bp_scratch *s = scratch_get(slot);
 	struct bp_shard *shard;
 	__u64 hash, *who, *entry = NULL;
+	__u32 base;
 	int index;
 
 	if (!s)
@@ -221,9 +222,9 @@ __noinline int count_sample(__u32 slot, __u32 stack)
 	who = (__u64 *)&s->rec.who;
 	for (int i = 0; i < WHO_WORDS; i++)
 		hash = hash_mix(hash, who[i]);
+	base = s->shard * (cfg.count_index_mask + 1);
 	for (__u32 i = 0; i < BP_PROBES_MAX; i++) {
-		__u32 at =
-			s->shard * (cfg.count_index_mask + 1) + ((hash + i) & cfg.count_index_mask);
+		__u32 at = base + ((hash + i) & cfg.count_index_mask);
 
 		entry = bpf_map_lookup_elem(&count_index, &at);
 		if (!entry)

@@ -34,6 +34,7 @@
 #include "entry_waker.bpf.h"
 #include "entry_threads.bpf.h"
 #include "heap_chance.bpf.h"
+#include "heap_place.bpf.h"
 #include "heap_live.bpf.h"
 #include "heap.bpf.h"
 #include "heap_walk.bpf.h"

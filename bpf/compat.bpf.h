@@ -106,19 +106,21 @@ static __always_inline void compat_inode_mtime(const __u64 *copy, struct bp_exe_
  * A number that changes whenever @mm's lock has been taken for writing, into *@out. 0: this kernel
  * has none, or somebody is writing. What a writer maps nobody can run before he has unlocked, so
  * on kernels where the number changes at the unlocking alone it is early enough.
+ * @is_typed: the verifier knows that @mm is one, which it may read without a call.
  */
-static __always_inline bool compat_mm_lock_seq(struct mm_struct *mm, __u32 *out)
+static __always_inline bool compat_mm_lock_seq(struct mm_struct *mm, bool is_typed, __u32 *out)
 {
 	struct mm_struct___6_13 *mm_6_13 = (void *)mm;
 	struct mm_struct___6_4 *mm_6_4 = (void *)mm;
 
 	if (bpf_core_field_exists(mm_6_13->mm_lock_seq.sequence)) {
-		*out = BPF_CORE_READ(mm_6_13, mm_lock_seq.sequence);
+		*out = is_typed ? mm_6_13->mm_lock_seq.sequence
+				: BPF_CORE_READ(mm_6_13, mm_lock_seq.sequence);
 		return !(*out & 1);
 	}
 	if (!bpf_core_field_exists(mm_6_4->mm_lock_seq))
 		return false;
-	*out = BPF_CORE_READ(mm_6_4, mm_lock_seq);
+	*out = is_typed ? mm_6_4->mm_lock_seq : BPF_CORE_READ(mm_6_4, mm_lock_seq);
 	return true;
 }
 

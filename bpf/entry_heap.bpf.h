@@ -417,15 +417,21 @@ int bp_heap_free(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Userspace is to look what the process has mapped. */
-static __always_inline void heap_tell(__u32 tgid)
+/* Userspace is to probe what the process maps. */
+static __always_inline void heap_tell(__u32 tgid, __u32 parent, bool is_other_task)
 {
-	struct bp_heap_event event = {.type = BP_RING_HEAP, .tgid = tgid};
+	struct bp_heap_event event = {
+		.tgid = tgid,
+		.parent = parent,
+		.is_other_task = is_other_task,
+		.time_ns = bpf_ktime_get_ns(),
+	};
 
-	bpf_ringbuf_output(&ring, &event, sizeof(event), 0);
+	bpf_ringbuf_output(&heap_ring, &event, sizeof(event), BPF_RB_FORCE_WAKEUP);
 }
 
-/* The process @tgid, whose number is @nr (0: a COMMAND, which begins here), is another program. */
+/* The process @tgid, whose number is @nr (0: a COMMAND, which begins here), is another program. One
+ * that has not allocated keeps its number. */
 static __always_inline void heap_exec(__u32 tgid, __u32 *nr)
 {
 	struct bp_heap_proc *proc = heap_proc(*nr);
@@ -434,6 +440,8 @@ static __always_inline void heap_exec(__u32 tgid, __u32 *nr)
 	if (!proc)
 		return;
 	bpf_task_storage_delete(&heap_threads, bpf_get_current_task_btf());
+	if (*nr && !proc->recorded && !proc->passed_over && !proc->failed)
+		return;
 	if (*nr)
 		proc->is_over = 1;
 	next = proc_new(tgid, proc->start_ns);
@@ -441,7 +449,6 @@ static __always_inline void heap_exec(__u32 tgid, __u32 *nr)
 		*nr = next;
 	else
 		bpf_map_delete_elem(&heap_proc_of, &tgid);
-	heap_tell(tgid);
 }
 
 SEC("raw_tp/sched_process_exec")
@@ -450,8 +457,10 @@ int bp_heap_exec(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
 	__u32 *nr = bpf_map_lookup_elem(&heap_proc_of, &tgid);
 
-	if (nr)
-		heap_exec(tgid, nr);
+	if (!nr)
+		return 0;
+	heap_exec(tgid, nr);
+	heap_tell(tgid, 0, ctx->args[1] != tgid);
 	return 0;
 }
 
@@ -468,7 +477,7 @@ int bp_heap_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	next = proc_new(child_tgid, BPF_CORE_READ(child, start_boottime));
 	if (next && !bpf_map_update_elem(&heap_proc_of, &child_tgid, &next, BPF_ANY))
-		heap_tell(child_tgid);
+		heap_tell(child_tgid, tgid, false);
 	return 0;
 }
 

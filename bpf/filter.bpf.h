@@ -10,26 +10,33 @@ static __always_inline bool target_listed(__u32 kind, __u32 id)
 	return bpf_map_lookup_elem(&targets, &key) != NULL;
 }
 
+_Static_assert(!(BP_GLOBS_MAX & (BP_GLOBS_MAX - 1)), "a power of two");
+
 /*
- * Does @task's name match one of the first @glob_cnt globs? Each is a small automaton compiled by
- * userspace (struct bp_glob), so that a step has no branch the verifier would have to follow. A
- * global function: verified once. 5.10 knows no pointers as its arguments, hence a number.
+ * Does @task's name match glob @nr? It is a small automaton compiled by userspace (struct bp_glob),
+ * so that a step has no branch the verifier would have to follow. A global function: verified once,
+ * and for one glob. 5.10 knows no pointers as its arguments, hence a number.
  */
-__noinline int filter_comm(__u64 task, __u32 glob_cnt)
+__noinline int filter_glob(__u64 task, __u32 nr)
 {
+	const volatile struct bp_glob *glob = &globs[nr & (BP_GLOBS_MAX - 1)];
 	char comm[BP_COMM_BYTES] = {};
+	__u32 states = 1;
 
 	bpf_probe_read_kernel_str(comm, sizeof(comm), ((struct task_struct *)task)->comm);
-	for (__u32 g = 0; g < BP_GLOBS_MAX; g++) {
-		const volatile struct bp_glob *glob = &globs[g];
-		__u32 states = 1;
+	for (int i = 0; i < BP_COMM_BYTES && comm[i]; i++)
+		states = (states & glob->token_mask[(__u8)comm[i]]) << 1 |
+			 (states & glob->star_mask);
+	return (states & glob->accept_mask) != 0;
+}
 
+/* Does @task's name match one of the first @glob_cnt globs? */
+__noinline int filter_comm(__u64 task, __u32 glob_cnt)
+{
+	for (__u32 g = 0; g < BP_GLOBS_MAX; g++) {
 		if (g >= glob_cnt)
 			break;
-		for (int i = 0; i < BP_COMM_BYTES && comm[i]; i++)
-			states = (states & glob->token_mask[(__u8)comm[i]]) << 1 |
-				 (states & glob->star_mask);
-		if (states & glob->accept_mask)
+		if (filter_glob(task, g))
 			return 1;
 	}
 	return 0;

@@ -44,6 +44,12 @@ struct {
 	__type(value, __u32);
 } heap_proc_of SEC(".maps");
 
+/* Processes that come: not behind samples, because theirs begin at once. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 16);
+} heap_ring SEC(".maps");
+
 /* --heap=sites; struct bp_heap_pair -> its sum. At load. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -2,7 +2,7 @@
 /*
  * The table of live blocks: buckets of seven keys in a cache line, so that to find a block, or that
  * it is not there, costs one miss of the cache. A block whose bucket is full lies in one of the
- * next three, and the bucket counts those, so that nobody looks there in vain. Slots are taken by
+ * next fifteen, and the bucket counts those, so that nobody looks there in vain. Slots are taken by
  * compare-and-exchange; a block is put in before its address is known to the program and taken out
  * before it is free, so that there is never more than one who wants the same key.
  */
@@ -17,7 +17,7 @@ BP_ARRAY(heap_blocks, struct bp_heap_block, BPF_F_MMAPABLE);
 
 static __always_inline struct bp_heap_bucket *live_bucket(__u64 key, __u32 spill, __u32 *nr)
 {
-	*nr = ((__u32)(key * 0x9e3779b97f4a7c15ULL >> 32) + spill) & heap_cfg.bucket_mask;
+	*nr = (heap_place(key, heap_cfg.bucket_mask) + spill) & heap_cfg.bucket_mask;
 	return bpf_map_lookup_elem(&heap_buckets, nr);
 }
 

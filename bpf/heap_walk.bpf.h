@@ -187,16 +187,17 @@ __noinline int heap_walked(__u32 slot, __u32 proc, int outcome)
 static __always_inline bool heap_regs(struct bp_scratch *s, const struct pt_regs *ctx,
 				      bool is_return)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct mm_struct *mm = task->mm;
 
 	s->walk.ip = ARCH_CTX_IP(ARCH_REGS(ctx));
 	s->walk.sp = ARCH_CTX_SP(ARCH_REGS(ctx));
 	s->walk.fp = ARCH_CTX_FP(ARCH_REGS(ctx));
 	s->walk.is_call_site = is_return;
-	s->walk.mm = BPF_CORE_READ(task, mm);
-	if (!s->walk.mm)
+	s->walk.mm = mm;
+	if (!mm)
 		return false;
-	vma_begin(s, task);
+	vma_begin_of(s, task, mm, true);
 	return true;
 }
 

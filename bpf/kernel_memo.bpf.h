@@ -21,6 +21,8 @@
 enum {
 	KM_FRAMES = 64, /* stacks of so many and more are left to the unwinder */
 	KM_WORDS = 256, /* of a stack, from sp on */
+	KM_TURN = 8, /* words that are looked at at once */
+	WORDS_ELSEWHERE = 1 << 16,
 	KM_AGAIN = 4, /* how often places have to be the same when there are others */
 };
 
@@ -66,70 +68,73 @@ static __always_inline __u64 number_is_less(__u64 a, __u64 b)
 	return bits >> 63;
 }
 
-/* The leftmost places of the first @cnt frames into copy->at; how many there are. */
-static __always_inline __u64 words_find_left(struct bp_stack_words *copy, __u64 cnt)
+/* The leftmost places of the first @cnt frames into copy->at, as far as they are among KM_TURN
+ * words from @first on; @found are known, and so many are then. */
+static __always_inline __u64 words_find_left(struct bp_stack_words *copy, __u64 cnt, __u64 first,
+					     __u64 found)
 {
-	__u64 found = 0;
+	for (__u64 i = 0; i < KM_TURN; i++) {
+		__u64 f = found & (KM_FRAMES - 1), at = (first + i) & (KM_WORDS - 1);
 
-	for (__u64 i = 0; i < KM_WORDS; i++) {
-		__u64 f = found & (KM_FRAMES - 1);
-
-		copy->at[f] = i;
-		found += word_equals(copy->words[i], copy->frames[f]) & number_is_less(f, cnt) &
-			 number_is_less(i, copy->cnt);
+		copy->at[f] = at;
+		found += word_equals(copy->words[at], copy->frames[f]) & number_is_less(f, cnt) &
+			 number_is_less(at, copy->cnt);
 	}
 	return found;
 }
 
-/* Are the rightmost places the same? */
-static __always_inline bool words_are_rightmost(const struct bp_stack_words *copy, __u64 cnt)
+/* The rightmost places of the first @left frames, as far as they are among KM_TURN words from
+ * @first on, are the same? How many are left to find, and WORDS_ELSEWHERE if one is not. */
+static __always_inline __u64 words_find_right(const struct bp_stack_words *copy, __u64 left,
+					      __u64 first)
 {
-	__u64 left = cnt, others = 0;
+	__u64 others = left & WORDS_ELSEWHERE;
 
-	for (__u64 i = KM_WORDS; i-- > 0;) {
-		__u64 f = (left - 1) & (KM_FRAMES - 1);
-		__u64 is_it = word_equals(copy->words[i], copy->frames[f]) &
-			      number_is_less(0, left) & number_is_less(i, copy->cnt);
+	left &= WORDS_ELSEWHERE - 1;
+	for (__u64 i = KM_TURN; i-- > 0;) {
+		__u64 f = (left - 1) & (KM_FRAMES - 1), at = (first + i) & (KM_WORDS - 1);
+		__u64 is_it = word_equals(copy->words[at], copy->frames[f]) &
+			      number_is_less(0, left) & number_is_less(at, copy->cnt);
 
-		others |= is_it & (word_equals(copy->at[f], i) ^ 1);
+		others |= (is_it & (word_equals(copy->at[f], at) ^ 1)) * WORDS_ELSEWHERE;
 		left -= is_it;
 	}
-	return !others;
+	return left | others;
 }
 
 /* What is there is what @memo has; new or changed frames and places are taken over. */
 static __always_inline bool memo_agrees(struct bp_kernel_memo *memo,
 					const struct bp_stack_words *copy)
 {
-	bool is_same = memo->cnt == copy->frame_cnt;
+	__u64 others = word_equals(memo->cnt, copy->frame_cnt) ^ 1;
 
 	memo->cnt = copy->frame_cnt;
-	for (__u32 i = 0; i < KM_FRAMES; i++) {
-		if (i >= copy->frame_cnt)
-			break;
-		is_same &= memo->frames[i] == copy->frames[i] && memo->at[i] == copy->at[i];
+	for (__u64 i = 0; i < KM_FRAMES; i++) {
+		__u64 is_it = word_equals(memo->frames[i], copy->frames[i]) &
+			      word_equals(memo->at[i], copy->at[i]);
+
+		others |= (is_it ^ 1) & number_is_less(i, copy->frame_cnt);
 		memo->frames[i] = copy->frames[i];
 		memo->at[i] = copy->at[i];
 	}
-	return is_same;
+	return !others;
 }
 
 /*
  * Learn the stack in @copy, whose words are all of those up to the user's registers, @end_off bytes
- * above sp. memo->agreed says whether it is believed.
+ * above sp. @found: what words_find_left() has found of all words; @right: what words_find_right()
+ * has left, from the last words to the first ones. memo->agreed says whether it is believed.
  */
 static __always_inline void memo_learn(struct bp_kernel_memo *memo, struct bp_stack_words *copy,
-				       __u64 end_off)
+				       __u64 end_off, __u64 found, __u64 right)
 {
 	__u64 cnt = copy->frame_cnt - 1, last = copy->cnt - 1;
-	bool is_only;
 
 	if (copy->words[last & (KM_WORDS - 1)] != copy->frames[cnt & (KM_FRAMES - 1)] ||
-	    words_find_left(copy, cnt) != cnt) {
+	    found != cnt) {
 		memo->cnt = 0;
 		return;
 	}
-	is_only = words_are_rightmost(copy, cnt);
 	copy->at[cnt & (KM_FRAMES - 1)] = 0;
 	if (!memo_agrees(memo, copy)) {
 		memo->agreed = memo->has_gap = 0;
@@ -137,7 +142,7 @@ static __always_inline void memo_learn(struct bp_kernel_memo *memo, struct bp_st
 		memo->agreed++;
 		memo->has_gap = 1;
 	}
-	if (is_only)
+	if (!(right & WORDS_ELSEWHERE))
 		memo->agreed = KM_AGAIN;
 	memo->end_off = end_off;
 	memo->word_cnt = cnt ? copy->at[(cnt - 1) & (KM_FRAMES - 1)] + 1 : 0;

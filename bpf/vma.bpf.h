@@ -197,9 +197,11 @@ static __always_inline __u64 vma_frame_base(__u32 slot, struct bp_scratch *s)
  * Begin a walk of @task, whose memory is s->walk.mm: choose where its mappings are kept, and forget
  * what is there of another process or of another time.
  */
-static __always_inline void vma_begin(struct bp_scratch *s, struct task_struct *task)
+static __always_inline void vma_begin_of(struct bp_scratch *s, struct task_struct *task,
+					 struct mm_struct *mm_of_task, bool is_typed)
 {
-	struct bp_mm_key key = {.mm = s->walk.mm};
+	/* Read again: as a number, which may be computed with. */
+	struct bp_mm_key key = {.mm = *(struct mm_struct *volatile *)&s->walk.mm};
 	struct bp_ctl *control;
 	struct bp_mm *mm;
 	__u32 zero = 0;
@@ -209,13 +211,15 @@ static __always_inline void vma_begin(struct bp_scratch *s, struct task_struct *
 	s->walk.mm_nr = ((__u64)key.mm * 0x9e3779b97f4a7c15ULL) >> (64 - BP_MM_BITS);
 	mm = walk_mm(s);
 	control = bpf_map_lookup_elem(&ctl, &zero);
-	if (!control || !compat_mm_lock_seq(s->walk.mm, &key.lock_seq)) {
+	if (!control || !compat_mm_lock_seq(mm_of_task, is_typed, &key.lock_seq)) {
 		mm->key.mm = NULL;
 		mm_forget_vmas(mm);
 		return;
 	}
-	key.start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
-	key.exec_id = BPF_CORE_READ(task, group_leader, self_exec_id);
+	key.start_ns = is_typed ? task->group_leader->start_boottime
+				: BPF_CORE_READ(task, group_leader, start_boottime);
+	key.exec_id = is_typed ? task->group_leader->self_exec_id
+			       : BPF_CORE_READ(task, group_leader, self_exec_id);
 	key.rows_nr = *(volatile __u32 *)&control->rows_nr;
 	if (mm->key.mm == key.mm && mm->key.start_ns == key.start_ns &&
 	    mm->key.exec_id == key.exec_id && mm->key.lock_seq == key.lock_seq &&
@@ -223,6 +227,11 @@ static __always_inline void vma_begin(struct bp_scratch *s, struct task_struct *
 		return;
 	mm->key = key;
 	mm_forget_vmas(mm);
+}
+
+static __always_inline void vma_begin(struct bp_scratch *s, struct task_struct *task)
+{
+	vma_begin_of(s, task, s->walk.mm, false);
 }
 
 /* Find the mapping that contains @ip and cache it: its place in the cache, -1 when there is none.

@@ -273,7 +273,6 @@ enum bp_ring_type {
 	BP_RING_SAMPLE = 1,
 	BP_RING_EXE = 2,
 	BP_RING_SNAPSHOT = 3,
-	BP_RING_HEAP = 5, /* bp_heap_event */
 	BP_RING_MODULE = 4, /* wakes userspace: ctl.module_loads has changed */
 };
 

@@ -11,7 +11,7 @@
 enum bp_heap_limits {
 	BP_HEAP_PROCS = 1024, /* processes of one recording, exec counted as a new one */
 	BP_HEAP_BUCKET_KEYS = 7,
-	BP_HEAP_SPILL = 4, /* buckets in a row that a block may lie in */
+	BP_HEAP_SPILL = 16, /* buckets in a row that a block may lie in */
 	BP_HEAP_SITE_PROBES = 32,
 	BP_HEAP_MEMO_BITS = 8, /* remembered walks per CPU */
 	BP_HEAP_MEMO_WORDS = 64, /* of the stack, of a walk that is remembered; a power of two */
@@ -113,10 +113,13 @@ struct bp_heap_pair_sum {
 	__u64 objects, bytes;
 };
 
-/* In the ring: a process has come by fork, or has other files mapped by exec. */
+/* In a ring of its own: a process has come by fork, or has other files mapped by exec. */
 struct bp_heap_event {
-	__u32 type; /* BP_RING_HEAP */
 	__u32 tgid;
+	__u32 parent; /* whose child it is, by fork; 0: by exec */
+	__u32 is_other_task; /* a thread has called exec and is the process now */
+	__u32 pad;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
 };
 
 /* One element. */

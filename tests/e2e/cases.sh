@@ -54,6 +54,36 @@ have()
 	command -v "$1" >/dev/null
 }
 
+# bpfprof_into STATUS NAME ARG...: stdout into $out/NAME, stderr into $out/NAME.err, and that exit status.
+bpfprof_into()
+{
+	wanted=$1 into=$2
+	shift 2
+	"$BUILD/bpfprof" "$@" >"$out/$into" 2>"$out/$into.err"
+	code=$?
+	echo "bpfprof $* -> $code"
+	cat "$out/$into" "$out/$into.err"
+	[ $code = "$wanted" ]
+}
+
+# holds NAME COMMAND...: one case, which is that the command succeeds; the log is its alone.
+holds()
+{
+	case_name=$1
+	shift
+	: >"$log"
+	"$@" >>"$log" 2>&1
+	result $? "$case_name"
+}
+
+# told REGEX NAME: $out/NAME has a line that matches.
+told()
+{
+	grep -qE -- "$1" "$out/$2" && return
+	cat "$out/$2"
+	return 1
+}
+
 # The path of the shared library $1 that the program $2 loads.
 library_of()
 {

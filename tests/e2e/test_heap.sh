@@ -59,6 +59,20 @@ check "a child that execs: a shell runs it" heap child -- sh -c '(sleep 0.3; exe
 	sleep 0.1'
 check "every number of every function of the child is right" judge "$out/child.pb.gz" "$out/child.truth"
 
+# A child is probed as soon as it is there, which is not before it runs.
+compile children children.c
+check "children that live a tenth of a second" heap children -- children 5
+check "most of what they allocate is there" is "$(value children alloc_objects 'stack=;work$') >= 250"
+check "it says how late their probes were" says children '5 child processes probed within [0-9.]+ ms of their start$'
+compile runs runs.c -static
+strip "$TMPDIR/bin/runs"
+check "a program without an allocator that runs one with" heap runs -- runs children child
+check "it says that it has none" says runs "no allocator known in '.*runs' itself"
+check "most of what that allocates is there" is "$(value runs alloc_objects 'stack=;work$') >= 50"
+gcc -shared -fPIC -O1 -o "$TMPDIR/bin/libown.so" tests/workloads/own_alloc.c 2>>"$log"
+check "an allocator that is loaded later" heap late --alloc-prefix own_ -- children 1 "$TMPDIR/bin/libown.so"
+check "it is probed before it is used" is "$(value late alloc_objects 'stack=;work$') == 100"
+
 check "--heap=sites: a program runs to its end" heap pairs --heap=sites -- heap_known 100 10
 check "its own numbers are right" judge "$out/pairs.pb.gz" "$out/pairs.truth"
 check "what one thread hands over, another frees" is \

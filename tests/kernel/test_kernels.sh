@@ -45,6 +45,8 @@ compile_programs() {
 	# shellcheck disable=SC2086
 	$cc $cflags -static -o "$programs/triggers" "$root/tests/workloads/triggers.c" || return
 	# shellcheck disable=SC2086
+	$cc $cflags -O1 -fno-ipa-icf -static -o "$programs/heap_known" "$root/tests/workloads/heap_known.c" || return
+	# shellcheck disable=SC2086
 	$cc $cflags -o "$programs/check_stats" "$here/check_stats.c" -lcjson &&
 		$cc $cflags -O1 -fno-optimize-sibling-calls -I"$root/user" -I"$built" -idirafter "$root/include" \
 			-o "$programs/nested_uprobes" "$here/nested_uprobes.c" "$built/libbpfprof.a" \
@@ -105,7 +107,7 @@ run_kernel() {
 	fi
 	set -- -f "$program" -f "$here/guest-main" -f "$programs/check_stats" -f "$programs/nested_uprobes" \
 		-f "$programs/uprobe_insn"
-	for file in $static_programs triggers; do
+	for file in $static_programs triggers heap_known; do
 		set -- "$@" -f "$programs/$file"
 	done
 	for file in "$("$here/fetch-kernel" "$name" 2> /dev/null)"/modules/*.ko; do

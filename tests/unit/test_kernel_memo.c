@@ -99,6 +99,18 @@ static void copy_words(const struct machine *machine, uint32_t sp, struct bp_sta
 	       (out->cnt < KM_WORDS ? out->cnt : KM_WORDS) * sizeof(uint64_t));
 }
 
+/* As kernel_learn() does. */
+static void learn(struct bp_kernel_memo *memo, struct bp_stack_words *copy, uint64_t end_off)
+{
+	uint64_t cnt = copy->frame_cnt - 1, found = 0, right = cnt;
+
+	for (uint64_t first = 0; first < KM_WORDS; first += KM_TURN)
+		found = words_find_left(copy, cnt, first, found);
+	for (uint64_t turn = KM_WORDS / KM_TURN; turn-- > 0;)
+		right = words_find_right(copy, right, turn * KM_TURN);
+	memo_learn(memo, copy, end_off, found, right);
+}
+
 /* One wait: is it recalled, and rightly? Else it is learned. */
 static void wait_in(struct machine *machine, uint32_t c)
 {
@@ -121,7 +133,7 @@ static void wait_in(struct machine *machine, uint32_t c)
 		return;
 	copy.frame_cnt = chain->cnt;
 	memcpy(copy.frames, chain->frames, chain->cnt * 8);
-	memo_learn(memo, &copy, 8 * (STACK_WORDS - (uint64_t)sp));
+	learn(memo, &copy, 8 * (STACK_WORDS - (uint64_t)sp));
 }
 
 static void run(uint32_t gap_max, uint32_t *recalled, uint32_t *wrong)
@@ -172,11 +184,11 @@ static void test_doubt(void **state)
 	struct bp_kernel_memo memo = {0};
 
 	for (int i = 0; i < 2 * KM_AGAIN; i++)
-		memo_learn(&memo, &copy, 64);
+		learn(&memo, &copy, 64);
 	assert_int_equal(memo.cnt, 3);
 	assert_true(memo.agreed < KM_AGAIN);
 	copy.words[2] = 0;
-	memo_learn(&memo, &copy, 64);
+	learn(&memo, &copy, 64);
 	assert_true(memo.agreed >= KM_AGAIN);
 	assert_true(memo_holds(&memo, copy.words, RA + 3, 64));
 	assert_false(memo_holds(&memo, copy.words, RA + 2, 64));
@@ -196,11 +208,11 @@ static void test_not_there(void **state)
 	};
 	struct bp_kernel_memo memo = {0};
 
-	memo_learn(&memo, &copy, 32);
+	learn(&memo, &copy, 32);
 	assert_int_equal(memo.cnt, 0);
 	copy.frames[1] = RA + 2;
 	copy.words[3] = 0;
-	memo_learn(&memo, &copy, 32);
+	learn(&memo, &copy, 32);
 	assert_int_equal(memo.cnt, 0);
 }
 

@@ -90,6 +90,11 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 	int err;
 
 	raise_fd_limit();
+	if (opts->heap.is_wanted && !heap_probes_work()) {
+		log_error("--heap: this kernel does not tell a program at which probe it runs: "
+			  "Linux 5.15 or newer is needed");
+		return -EOPNOTSUPP;
+	}
 	err = targets_open(&cap->targets, opts->tgids);
 	if (!err)
 		err = samplers_resolve(&cap->samplers, opts);
@@ -182,7 +187,7 @@ static int capture_attach_heap(struct capture *cap)
 
 	for (size_t i = 0; cap->heap_tgids && i < cap->heap_tgids->cnt && !err; i++)
 		err = heap_attach_process(&cap->heap, (pid_t)cap->heap_tgids->items[i]);
-	return err;
+	return err ? err : heap_follow(&cap->heap);
 }
 
 static int capture_enable(struct capture *cap)

@@ -67,6 +67,7 @@ static int fill_waits(struct capture *cap, struct ledger *ledger)
 			 (unsigned long long)cap->drain.totals_lost);
 	cap->drain.totals_lost = 0;
 	event->thinned = cap->drain.off_cpu->thinned;
+	event->thinned_below_ns = cap->drain.off_cpu->threshold_ns;
 	event->asleep = cap->drain.asleep_cnt;
 	return err;
 }

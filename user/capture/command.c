@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/parse.h"
 
 enum {
@@ -173,6 +174,7 @@ int command_release(struct command *cmd)
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
+	cmd->released_ns = clock_monotonic_ns();
 	len = TEMP_FAILURE_RETRY(write(cmd->go_fd, "", 1));
 	if (len != 1 && errno == EPIPE)
 		sigtimedwait(&pipe_signal, NULL, &(const struct timespec){0});

@@ -4,12 +4,14 @@
 #ifndef BPFPROF_CAPTURE_COMMAND_H
 #define BPFPROF_CAPTURE_COMMAND_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 struct command {
 	pid_t pid; /* 0: none, or already reaped */
 	int go_fd; /* owned: one byte releases the child; closing ends it, so that our death cannot
 		      start the command unobserved */
+	uint64_t released_ns; /* CLOCK_MONOTONIC; 0: not yet */
 	int exec_fd; /* owned: readable with an errno when exec failed, EOF when it succeeded */
 };
 

@@ -18,7 +18,7 @@
 #include "elf/needed.h"
 #include "event/ld_cache.h"
 
-enum { LD_CACHE_MAX_BYTES = 16 << 20, DEPTH_MAX = 64 };
+enum { LD_CACHE_MAX_BYTES = 16 << 20, ENVIRON_MAX_BYTES = 8 << 20, DEPTH_MAX = 64 };
 
 struct file_id {
 	dev_t dev;
@@ -28,6 +28,7 @@ struct file_id {
 struct command_files {
 	command_file_fn *fn;
 	void *arg;
+	const char *preload, *library_path, *path; /* of its environment: borrowed, NULL */
 	struct buf ld_cache; /* of the dynamic linker */
 	int depth; /* files that have asked for each other */
 	struct file_id *seen; /* owned */
@@ -120,7 +121,7 @@ static void on_needed(void *arg, const char *name, const char *folders)
 
 	if (strchr(name, '/'))
 		visit(files, name);
-	else if (!each_name(getenv("LD_LIBRARY_PATH"), ":;", try_folder, &wanted) &&
+	else if (!each_name(files->library_path, ":;", try_folder, &wanted) &&
 		 !each_name(folders, ":", try_folder, &wanted) &&
 		 ld_cache_for_each(buf_cstr(&files->ld_cache), files->ld_cache.len, try_cached,
 				   &wanted) != 1)
@@ -179,22 +180,62 @@ static bool on_preloaded(void *arg, const char *name, size_t len)
 	return false;
 }
 
-size_t command_files_each(const char *program, command_file_fn *fn, void *arg)
+/* All that is asked for has its settings. */
+static size_t each_file(struct command_files *files, const char *program)
 {
-	struct command_files files = {.fn = fn, .arg = arg};
-	struct wanted wanted = {&files, program, NULL, X_OK};
+	struct wanted wanted = {files, program, NULL, X_OK};
 	size_t cnt;
 
-	buf_init(&files.ld_cache, LD_CACHE_MAX_BYTES);
-	fs_read_file("/etc/ld.so.cache", &files.ld_cache);
-	each_name(getenv("LD_PRELOAD"), ": ", on_preloaded, &files);
-	cnt = files.seen_cnt;
+	buf_init(&files->ld_cache, LD_CACHE_MAX_BYTES);
+	fs_read_file("/etc/ld.so.cache", &files->ld_cache);
+	each_name(files->preload, ": ", on_preloaded, files);
+	cnt = files->seen_cnt;
 	if (strchr(program, '/'))
-		visit(&files, program);
+		visit(files, program);
 	else
-		each_name(getenv("PATH"), ":", try_folder, &wanted);
-	cnt = files.seen_cnt > cnt ? files.seen_cnt : 0;
-	buf_deinit(&files.ld_cache);
-	free(files.seen);
+		each_name(files->path, ":", try_folder, &wanted);
+	cnt = files->seen_cnt > cnt ? files->seen_cnt : 0;
+	buf_deinit(&files->ld_cache);
+	free(files->seen);
 	return cnt;
+}
+
+size_t command_files_each(const char *program, command_file_fn *fn, void *arg)
+{
+	struct command_files files = {
+		.fn = fn,
+		.arg = arg,
+		.preload = getenv("LD_PRELOAD"),
+		.library_path = getenv("LD_LIBRARY_PATH"),
+		.path = getenv("PATH"),
+	};
+
+	return each_file(&files, program);
+}
+
+/* The value of @name, which ends in '=', in @env: strings, each NUL-terminated. */
+static const char *find_setting(const struct buf *env, const char *name)
+{
+	const char *text = buf_cstr(env), *end = text + env->len;
+
+	for (; text < end; text += strlen(text) + 1)
+		if (!strncmp(text, name, strlen(name)))
+			return text + strlen(name);
+	return NULL;
+}
+
+size_t command_files_of_process(pid_t tgid, command_file_fn *fn, void *arg)
+{
+	_cleanup_(buf_deinit) struct buf env;
+	struct command_files files = {.fn = fn, .arg = arg};
+	char path[64];
+
+	buf_init(&env, ENVIRON_MAX_BYTES);
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)tgid);
+	if (!fs_read_file(path, &env)) {
+		files.preload = find_setting(&env, "LD_PRELOAD=");
+		files.library_path = find_setting(&env, "LD_LIBRARY_PATH=");
+	}
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)tgid);
+	return each_file(&files, path);
 }

@@ -4,6 +4,7 @@
 #define BPFPROF_CAPTURE_COMMAND_FILES_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* @fd, open for reading, and @path are borrowed for the call. */
 typedef void command_file_fn(void *arg, int fd, const char *path);
@@ -15,5 +16,9 @@ typedef void command_file_fn(void *arg, int fd, const char *path);
  * 0: there is no such program.
  */
 size_t command_files_each(const char *program, command_file_fn *fn, void *arg);
+
+/* The same of process @tgid, which has just called exec and whose dynamic linker has mapped nothing
+ * yet: by its own environment, but in our root. */
+size_t command_files_of_process(pid_t tgid, command_file_fn *fn, void *arg);
 
 #endif

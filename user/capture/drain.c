@@ -197,10 +197,6 @@ static int on_ring_record(void *arg, void *data, size_t len)
 		err = exes_announce(&drain->exes, data, len);
 	} else if (type == BP_RING_SAMPLE && len >= BP_RECORD_HEAD_BYTES) {
 		wait_for_epoch(drain, data, len);
-	} else if (type == BP_RING_HEAP && len >= sizeof(struct bp_heap_event)) {
-		if (drain->heap)
-			heap_attach_again(drain->heap,
-					  (pid_t)((const struct bp_heap_event *)data)->tgid);
 	} else if (type == BP_RING_SNAPSHOT) {
 		err = snapshots_add(&drain->snapshots, data, len, on_snapshot_done, drain);
 	}

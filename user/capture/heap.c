@@ -16,6 +16,7 @@
 #include "bpfprof.skel.h"
 #include "capture/drain.h"
 #include "capture/frames.h"
+#include "capture/heap_follow.h"
 #include "capture/heap_probe.h"
 #include "capture/labels.h"
 #include "capture/loader.h"
@@ -27,7 +28,9 @@ enum {
 	BUCKETS_SAMPLED = 1 << 14,
 	BUCKETS_MIN = 1 << 8,
 	BUCKET_BYTES = sizeof(struct bp_heap_bucket) + 8 * sizeof(struct bp_heap_block),
-	SITES = 1 << 14,
+	SITES = 1 << 16, /* with what finds them, 15 MB */
+	SITES_MIN = 1 << 10,
+	SITE_BYTES = sizeof(struct bp_heap_site) + 2 * sizeof(__u64),
 	PAIRS = 1 << 14,
 };
 
@@ -55,6 +58,17 @@ static uint32_t bucket_cnt(const struct capture_opts *opts)
 	return cnt;
 }
 
+/* An eighth of the memory at most; half of it is the blocks'. */
+static uint32_t site_cnt(const struct capture_opts *opts)
+{
+	uint32_t cnt = SITES;
+
+	while (opts->max_kernel_bytes && cnt > SITES_MIN &&
+	       (uint64_t)cnt * SITE_BYTES > opts->max_kernel_bytes / 8)
+		cnt /= 2;
+	return cnt;
+}
+
 static void choose_programs(struct bpfprof *skel, bool is_wanted)
 {
 	bool has_sessions = is_wanted && heap_sessions_work();
@@ -72,11 +86,13 @@ static void choose_programs(struct bpfprof *skel, bool is_wanted)
 static void choose_maps(struct bpfprof *skel, bool is_wanted)
 {
 	struct bpf_map *const maps[] = {
-		skel->maps.heap_buckets,	 skel->maps.heap_blocks, skel->maps.heap_sites,
-		skel->maps.heap_site_index,	 skel->maps.heap_procs,	 skel->maps.heap_ctl,
-		skel->maps.heap_proc_of,	 skel->maps.heap_pairs,	 skel->maps.heap_threads,
-		skel->maps.heap_memos,		 skel->maps.heap_spares, skel->maps.heap_calls_none,
-		skel->maps.heap_free_calls_none,
+		skel->maps.heap_buckets, skel->maps.heap_blocks,
+		skel->maps.heap_sites,	 skel->maps.heap_site_index,
+		skel->maps.heap_procs,	 skel->maps.heap_ctl,
+		skel->maps.heap_proc_of, skel->maps.heap_pairs,
+		skel->maps.heap_threads, skel->maps.heap_memos,
+		skel->maps.heap_spares,	 skel->maps.heap_calls_none,
+		skel->maps.heap_ring,	 skel->maps.heap_free_calls_none,
 	};
 
 	for (size_t i = 0; i < sizeof(maps) / sizeof(*maps); i++)
@@ -86,7 +102,7 @@ static void choose_maps(struct bpfprof *skel, bool is_wanted)
 void heap_configure(struct bpfprof *skel, const struct capture_opts *opts, uint32_t cpu_cnt)
 {
 	struct bp_heap_config *cfg = (struct bp_heap_config *)&skel->rodata->heap_cfg;
-	uint32_t buckets = bucket_cnt(opts);
+	uint32_t buckets = bucket_cnt(opts), sites = site_cnt(opts);
 
 	choose_programs(skel, opts->heap.is_wanted);
 	choose_maps(skel, opts->heap.is_wanted);
@@ -94,15 +110,15 @@ void heap_configure(struct bpfprof *skel, const struct capture_opts *opts, uint3
 		return;
 	((struct bp_config *)&skel->rodata->cfg)->heap = 1;
 	cfg->bucket_mask = buckets - 1;
-	cfg->site_mask = 2 * SITES - 1;
-	cfg->site_cnt = SITES;
+	cfg->site_mask = 2 * sites - 1;
+	cfg->site_cnt = sites;
 	cfg->pairs = opts->heap.pairs;
 	cfg->follows = !opts->no_inherit;
 	cfg->rate_bytes = opts->heap.rate_bytes;
 	bpf_map__set_max_entries(skel->maps.heap_buckets, buckets);
 	bpf_map__set_max_entries(skel->maps.heap_blocks, buckets * 8);
-	bpf_map__set_max_entries(skel->maps.heap_sites, SITES);
-	bpf_map__set_max_entries(skel->maps.heap_site_index, 2 * SITES);
+	bpf_map__set_max_entries(skel->maps.heap_sites, sites);
+	bpf_map__set_max_entries(skel->maps.heap_site_index, 2 * sites);
 	bpf_map__set_max_entries(skel->maps.heap_procs, BP_HEAP_PROCS);
 	bpf_map__set_max_entries(skel->maps.heap_proc_of, BP_HEAP_PROCS);
 	bpf_map__set_max_entries(skel->maps.heap_pairs, opts->heap.pairs ? PAIRS : 1);
@@ -145,17 +161,27 @@ int heap_open(struct heap *heap, struct loader *loader, const struct capture_opt
 
 	heap->loader = loader;
 	heap->opts = opts->heap;
-	heap->site_cnt = SITES;
+	heap->site_cnt = site_cnt(opts);
+	heap->follows = !opts->no_inherit;
 	heap->has_sessions = bpf_program__autoload(loader->skel->progs.bp_heap_session);
-	heap->stacks = calloc(SITES, sizeof(*heap->stacks));
-	heap->told = calloc(SITES, sizeof(*heap->told));
-	heap->old = calloc(SITES, sizeof(*heap->old));
+	heap->stacks = calloc(heap->site_cnt, sizeof(*heap->stacks));
+	heap->told = calloc(heap->site_cnt, sizeof(*heap->told));
+	heap->old = calloc(heap->site_cnt, sizeof(*heap->old));
 	heap->bucket_cnt = bpf_map__max_entries(loader->skel->maps.heap_buckets);
 	err = heap->stacks && heap->told && heap->old ? map_memory(heap) : -ENOMEM;
 	if (!err)
 		err = heap_watch_processes(heap);
 	if (err)
 		log_error("record the heap: %s", strerror(-err));
+	return err;
+}
+
+int heap_follow(struct heap *heap)
+{
+	int err = heap_follow_start(heap, &heap->follower);
+
+	if (err)
+		log_error("heap: follow children: %s", strerror(-err));
 	return err;
 }
 
@@ -173,8 +199,8 @@ void heap_close(struct heap *heap)
 	free(heap->stacks);
 	free(heap->told);
 	free(heap->old);
+	heap_files_deinit(&heap->files);
 	free(heap->probed);
-	free(heap->fds);
 	free(heap->links);
 	*heap = (struct heap){0};
 }
@@ -340,6 +366,9 @@ static void sum_procs(const struct heap *heap, struct heap_summary *summary)
 			  (unsigned long long)proc->unknown_frees,
 			  (unsigned long long)proc->peak_bytes);
 	}
+	summary->children = __atomic_load_n(&heap->children.cnt, __ATOMIC_RELAXED);
+	summary->children_missed = __atomic_load_n(&heap->children.missed, __ATOMIC_RELAXED);
+	summary->children_lag_ns = __atomic_load_n(&heap->children.lag_ns, __ATOMIC_RELAXED);
 	summary->sites_full = heap->mem.ctl->sites_full;
 	summary->procs_full = heap->mem.ctl->procs_full;
 }

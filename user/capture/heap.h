@@ -17,6 +17,7 @@
 
 #include "abi.h"
 #include "capture/capture.h"
+#include "capture/heap_files.h"
 #include "profile/heap.h"
 
 struct bpfprof;
@@ -36,10 +37,17 @@ struct heap_memory {
 	struct bp_heap_block *blocks;
 };
 
+/* Processes that came by fork; written by the thread that follows them. */
+struct heap_children {
+	uint64_t cnt;
+	uint64_t missed; /* ended before they were probed */
+	uint64_t lag_ns; /* the longest from fork to probes */
+};
+
 struct heap {
 	struct loader *loader; /* borrowed; NULL: no heap is recorded */
 	struct capture_heap_opts opts;
-	bool has_sessions;
+	bool has_sessions, follows;
 	struct heap_memory mem; /* owned mappings */
 	size_t mem_bytes[5];
 	uint32_t site_cnt; /* room */
@@ -47,15 +55,20 @@ struct heap {
 	uint32_t bucket_cnt;
 	struct heap_old *old; /* owned: by site, live and old at the window's end */
 	struct heap_told *told; /* owned: by site, what windows before have had */
+	struct heap_files files;
 	struct heap_probed *probed; /* owned: what has probes */
 	size_t probed_cnt, probed_cap;
-	int *fds; /* owned: links by bpf() */
-	size_t fd_cnt, fd_cap;
-	struct bpf_link **links; /* owned: by perf_event_open() */
+	struct heap_follower *follower; /* owned; NULL */
+	struct heap_children children;
+	struct heap_link *links; /* owned */
 	size_t link_cnt, link_cap;
 	uint64_t ran_before, recorded_before; /* in the ledgers of windows before */
 	struct heap_summary summary; /* of the window filled last */
 };
+
+/* Does the kernel know cookies of probes ("bpf: Allow to specify user-provided bpf_cookie for BPF
+ * perf links", 5.15)? Tried. */
+bool heap_probes_work(void);
 
 /* Before loading: which programs and maps there are, and how large, in at most @max_bytes (0: by
  * default). */
@@ -75,9 +88,9 @@ int heap_attach_process(struct heap *heap, pid_t tgid);
  * and the libraries that it needs will be. */
 int heap_attach_command(struct heap *heap, pid_t tgid, const char *program);
 
-/* Process @tgid, one of ours, has come by fork or has other files mapped: probe what has no probes
- * yet. Logs what fails. */
-void heap_attach_again(struct heap *heap, pid_t tgid);
+/* From now on children of these processes are probed too, and what all load later. 0; negative
+ * errno after log_error(). */
+int heap_follow(struct heap *heap);
 
 /* Nothing is probed any more. */
 void heap_stop(struct heap *heap);

@@ -228,7 +228,8 @@ static void slide_all(int fd, const struct elf_file *elf, struct heap_places *pl
 	struct functions functions;
 	size_t kept = 0;
 
-	if (functions_from_elf(elf, NULL, &functions))
+	/* All of a program's functions are many. */
+	if (!places->cnt || functions_from_elf(elf, NULL, &functions))
 		return;
 	for (size_t i = 0; i < places->cnt; i++)
 		if (slide(fd, &functions, &places->items[i]))

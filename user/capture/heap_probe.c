@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,7 +16,10 @@
 #include "base/cleanup.h"
 #include "bpfprof.skel.h"
 #include "capture/heap.h"
+#include "capture/heap_follow.h"
 #include "capture/loader.h"
+
+enum { CLOSERS_MAX = 64 };
 
 /* enum bpf_attach_type of 6.6 and 6.13; Debian 12's headers are of 6.1. */
 enum { TRACE_UPROBE_MULTI = 48, TRACE_UPROBE_SESSION = 57 };
@@ -32,6 +36,11 @@ static int link_create(const struct link_attr *attr)
 	int fd = (int)syscall(SYS_bpf, BPF_LINK_CREATE, attr, sizeof(*attr));
 
 	return fd < 0 ? -errno : fd;
+}
+
+bool heap_probes_work(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_KPROBE, BPF_FUNC_get_attach_cookie, NULL) == 1;
 }
 
 /* A folder cannot be probed, and a kernel that knows sessions says that: -EBADF. Another does not
@@ -80,6 +89,20 @@ int heap_watch_processes(struct heap *heap)
 	return skel->links.bp_heap_fork ? 0 : -errno;
 }
 
+static int add_link(struct heap *heap, struct heap_link link)
+{
+	int err = array_reserve(&heap->links, &heap->link_cap, heap->link_cnt + 1,
+				sizeof(*heap->links));
+
+	if (!err)
+		heap->links[heap->link_cnt++] = link;
+	else if (link.link)
+		bpf_link__destroy(link.link);
+	else
+		close(link.fd);
+	return err;
+}
+
 /* All places that free, or all others, by one link. */
 static int probe_multi(struct heap *heap, struct link_attr *attr, const struct heap_places *places,
 		       bool frees)
@@ -94,15 +117,10 @@ static int probe_multi(struct heap *heap, struct link_attr *attr, const struct h
 		offs[attr->cnt] = places->items[i].probe_off;
 		cookies[attr->cnt++] = places->items[i].call;
 	}
-	if (array_reserve(&heap->fds, &heap->fd_cap, heap->fd_cnt + 1, sizeof(*heap->fds)))
-		return -ENOMEM;
 	attr->offsets = (uintptr_t)offs;
 	attr->cookies = (uintptr_t)cookies;
 	fd = link_create(attr);
-	if (fd < 0)
-		return fd;
-	heap->fds[heap->fd_cnt++] = fd;
-	return 0;
+	return fd < 0 ? fd : add_link(heap, (struct heap_link){.fd = fd, .frees = frees});
 }
 
 static int probe_sessions(struct heap *heap, pid_t tgid, const char *path,
@@ -131,13 +149,12 @@ static int probe_one(struct heap *heap, struct bpf_program *prog, pid_t tgid, co
 	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = is_return, .bpf_cookie = place->call);
 	struct bpf_link *link;
 
-	if (array_reserve(&heap->links, &heap->link_cap, heap->link_cnt + 1, sizeof(*heap->links)))
-		return -ENOMEM;
 	link = bpf_program__attach_uprobe_opts(prog, tgid, path, place->probe_off, &opts);
 	if (!link)
 		return -errno;
-	heap->links[heap->link_cnt++] = link;
-	return 0;
+	return add_link(heap, (struct heap_link){.fd = -1,
+						 .link = link,
+						 .frees = place->call == BP_HEAP_FREE});
 }
 
 static int probe_pairs(struct heap *heap, pid_t tgid, const char *path,
@@ -168,11 +185,53 @@ int heap_probe(struct heap *heap, pid_t tgid, const char *path, const struct hea
 				  : probe_pairs(heap, tgid, path, places);
 }
 
+/* Links of one kind, taken one by one by whoever closes. */
+struct closing {
+	struct heap *heap;
+	bool frees;
+	size_t next; /* atomic */
+};
+
+static void *close_some(void *arg)
+{
+	struct closing *closing = arg;
+	size_t i;
+
+	while ((i = __atomic_fetch_add(&closing->next, 1, __ATOMIC_RELAXED)) <
+	       closing->heap->link_cnt) {
+		const struct heap_link *link = &closing->heap->links[i];
+
+		if (link->frees != closing->frees)
+			continue;
+		if (link->link)
+			bpf_link__destroy(link->link);
+		else
+			close(link->fd);
+	}
+	return NULL;
+}
+
+/* Each takes the kernel some 50 ms of waiting, which it does for many at once. */
+static void close_links(struct heap *heap, bool frees)
+{
+	struct closing closing = {.heap = heap, .frees = frees};
+	pthread_t threads[CLOSERS_MAX];
+	size_t cnt = 0;
+
+	while (cnt < CLOSERS_MAX && cnt + 1 < heap->link_cnt &&
+	       !pthread_create(&threads[cnt], NULL, close_some, &closing))
+		cnt++;
+	close_some(&closing);
+	while (cnt)
+		pthread_join(threads[--cnt], NULL);
+}
+
 void heap_stop(struct heap *heap)
 {
+	heap_follow_stop(heap->follower);
+	heap->follower = NULL;
 	/* Those that free were put first, and go last. */
-	while (heap->fd_cnt)
-		close(heap->fds[--heap->fd_cnt]);
-	while (heap->link_cnt)
-		bpf_link__destroy(heap->links[--heap->link_cnt]);
+	close_links(heap, false);
+	close_links(heap, true);
+	heap->link_cnt = 0;
 }

@@ -9,7 +9,14 @@
 #include "capture/heap_family.h"
 
 struct bpfprof;
+struct bpf_link;
 struct heap;
+
+struct heap_link {
+	int fd; /* owned: by bpf(); -1 */
+	struct bpf_link *link; /* owned: by perf_event_open(); NULL */
+	bool frees; /* it is on what frees */
+};
 
 /* Does the kernel know uprobe sessions? Tried. */
 bool heap_sessions_work(void);

@@ -46,7 +46,7 @@ static int name_outputs(struct recording *rec)
 	for (size_t i = 0; i < opts->outputs.cnt && !err; i++)
 		err = output_set_add(&rec->outputs, opts->outputs.items[i], &why);
 	if (!err && !rec->outputs.output_cnt)
-		err = output_set_add(&rec->outputs, "bpfprof-%t.svg", &why);
+		err = output_set_add(&rec->outputs, "bpfprof-%t.html", &why);
 	if (!err && opts->interval_ns)
 		err = output_set_number(&rec->outputs, opts->interval_ns);
 	if (!err)
@@ -305,7 +305,16 @@ static int run(struct recording *rec)
 	return final_status(rec);
 }
 
-static int record(struct record_opts *opts)
+/* From its release to its end; 0: it did not run. */
+static uint64_t command_time_ns(struct recording *rec)
+{
+	uint64_t start_ns = rec->command.released_ns;
+	uint64_t end_ns = atomic_load(&rec->stopper.child_ns);
+
+	return start_ns && end_ns > start_ns ? end_ns - start_ns : 0;
+}
+
+static int record(struct record_opts *opts, uint64_t *command_ns)
 {
 	struct recording rec = {.opts = opts, .command = {.go_fd = -1, .exec_fd = -1}};
 	int status, err;
@@ -327,6 +336,7 @@ static int record(struct record_opts *opts)
 			log_error("signals: %s", strerror(-err));
 		status = err ? failure(&rec) : run(&rec);
 	}
+	*command_ns = command_time_ns(&rec);
 	command_abandon(&rec.command);
 	capture_close(rec.capture);
 	debuginfod_stop(rec.debuginfod);
@@ -340,13 +350,21 @@ static int record(struct record_opts *opts)
 	return status;
 }
 
-int cmd_record(int argc, char **argv)
+int record_timed(int argc, char **argv, uint64_t *command_ns)
 {
 	struct record_opts opts;
 	int status;
 
+	*command_ns = 0;
 	if (record_opts_parse(&opts, argc, argv, &status))
-		status = record(&opts);
+		status = record(&opts, command_ns);
 	record_opts_deinit(&opts);
 	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	uint64_t command_ns;
+
+	return record_timed(argc, argv, &command_ns);
 }

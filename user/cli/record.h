@@ -101,9 +101,16 @@ void record_title(const struct record_opts *opts, const struct event *event, str
 void record_subtitle(const struct profile *prof, const struct ledger *ledger, const char *rate,
 		     struct buf *out);
 
+/* Add the comment "bpfprof-recording: {json}": command, host, kernel, CPUs. Failure is @prof's err.
+ */
+void record_add_facts(struct profile *prof);
+
 /* What is recorded and how often, after another one in @out: "cpu-clock at 99 Hz", "cache-misses
  * (one sample every 10000)". */
 void record_rate(const struct event *event, struct buf *out);
+
+/* cmd_record(), and how long COMMAND ran, from its release to its end; 0: it did not. */
+int record_timed(int argc, char **argv, uint64_t *command_ns);
 
 /* One run of `record`, from the first check to the exit status. */
 struct recording {

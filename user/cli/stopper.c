@@ -41,6 +41,8 @@ static void on_signal(struct stopper *stopper, const struct signalfd_siginfo *in
 			kill(child, (int)info->ssi_signo);
 		if (atomic_fetch_add(&stopper->stops, 1) >= 1)
 			leave_at_once(stopper);
+	} else {
+		atomic_store(&stopper->child_ns, clock_monotonic_ns());
 	}
 	raise_event(stopper->wake_fd);
 }

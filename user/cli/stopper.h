@@ -28,6 +28,7 @@ struct stopper {
 	sigset_t mask_before;
 	atomic_uint stops; /* ending signals so far */
 	_Atomic pid_t child; /* COMMAND, 0: none */
+	_Atomic uint64_t child_ns; /* CLOCK_MONOTONIC of its last change of state: its end */
 	pthread_mutex_t lock; /* of doomed */
 	char **doomed; /* names to unlink when leaving at once; owned */
 	size_t doomed_cnt, doomed_cap;

@@ -107,6 +107,21 @@ static void add_lifetimes(const struct heap_summary *summary, struct buf *out)
 	buf_add_str(out, " >18min\n");
 }
 
+/* What a child allocates before it has probes is not in it. */
+static void add_children(const struct heap_summary *summary, struct buf *out)
+{
+	if (!summary->children)
+		return;
+	buf_printf(out, "heap: %llu child process%s probed within %.1f ms of %s start",
+		   (unsigned long long)summary->children, summary->children == 1 ? "" : "es",
+		   (double)summary->children_lag_ns / 1e6,
+		   summary->children == 1 ? "its" : "their");
+	if (summary->children_missed)
+		buf_printf(out, "; %llu ended before",
+			   (unsigned long long)summary->children_missed);
+	buf_add_char(out, '\n');
+}
+
 static void add_bounds(const struct heap_summary *summary, struct buf *out)
 {
 	if (heap_is_lower_bound(summary))
@@ -115,8 +130,14 @@ static void add_bounds(const struct heap_summary *summary, struct buf *out)
 			   "table of live ones (--max-memory)\n",
 			   (unsigned long long)summary->overflows);
 	if (summary->sites_full)
-		buf_printf(out, "heap: %llu blocks are under [other sites]: too many stacks\n",
+		buf_printf(out,
+			   "heap: %llu blocks are under [other sites]: too many stacks "
+			   "(--max-memory)\n",
 			   (unsigned long long)summary->sites_full);
+	if (summary->procs_full)
+		buf_printf(out, "heap: %llu processes are not in it: too many\n",
+			   (unsigned long long)summary->procs_full);
+	add_children(summary, out);
 	if (summary->unseen_frees)
 		buf_printf(out, "heap: %llu blocks were freed where no probe is\n",
 			   (unsigned long long)summary->unseen_frees);

@@ -44,6 +44,9 @@ struct heap_summary {
 	uint64_t calls, asked_bytes; /* those not inside another that may have succeeded */
 	uint64_t frees, failed, cut_short;
 	uint64_t unknown_frees; /* of blocks that were not recorded: older, or not sampled */
+	/* Processes that came by fork; those that ended before they were probed, and the longest
+	 * from fork to probes. */
+	uint64_t children, children_missed, children_lag_ns;
 	/* What makes it a lower bound. */
 	uint64_t overflows, unseen_frees, sites_full, procs_full;
 	uint64_t lifetimes[HEAP_LIFETIMES]; /* since the recording began:

@@ -392,6 +392,8 @@ static int merge_event(struct ledger_event *dst, const struct ledger_event *src)
 	dst->per_cpu_cnt = dst->per_cpu_cap = row_cnt;
 	add_row(&dst->sum, &src->sum);
 	add_to(&dst->thinned, src->thinned);
+	if (dst->thinned_below_ns < src->thinned_below_ns)
+		dst->thinned_below_ns = src->thinned_below_ns;
 	add_to(&dst->passed_over, src->passed_over);
 	add_to(&dst->asleep, src->asleep);
 	/* A count of only some of the runs would only look like a proof. */

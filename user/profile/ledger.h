@@ -22,6 +22,9 @@
 
 enum { LEDGER_REASONS_MAX = 32, LEDGER_EVENTS_MAX = 8, LEDGER_NAME_MAX = 64 };
 
+/* What the comment of a profile begins with that holds its ledger. */
+#define LEDGER_COMMENT "bpfprof-ledger: "
+
 /* A count under a name from outcomes.def ("map_full", "fp_lost"); in a ledger read from a file,
  * whatever name stood there. */
 struct ledger_reason {
@@ -53,6 +56,7 @@ struct ledger_event {
 	char unit[16]; /* "samples" */
 	uint64_t period; /* ns for clocks, else events */
 	uint64_t thinned; /* of filtered, in sum: waits that chance left out by their length */
+	uint64_t thinned_below_ns; /* from this length on, waits were not left to chance */
 	uint64_t passed_over; /* of filtered, in sum: hits of a probe that the next sample counts
 				 for */
 	uint64_t asleep; /* beside recorded: waits that had not ended with the window */

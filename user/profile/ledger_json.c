@@ -114,6 +114,7 @@ static void write_event(struct json *js, const struct ledger_event *event)
 	json_kv_u64(js, "kernel_runs", event->sum.kernel_runs);
 	if (event->thinned || event->asleep) {
 		json_kv_u64(js, "thinned", event->thinned);
+		json_kv_u64(js, "thinned_below_ns", event->thinned_below_ns);
 		json_kv_u64(js, "asleep", event->asleep);
 	}
 	if (event->passed_over)
@@ -302,6 +303,8 @@ static int read_event(const cJSON *object, struct ledger_event *event)
 		err = read_count(child(object, "kernel_runs"), &event->sum.kernel_runs);
 	if (!err)
 		err = read_count(child(object, "thinned"), &event->thinned);
+	if (!err)
+		err = read_count(child(object, "thinned_below_ns"), &event->thinned_below_ns);
 	if (!err)
 		err = read_count(child(object, "asleep"), &event->asleep);
 	if (!err)
