@@ -204,6 +204,11 @@ test-live: all ## real programs under load beside perf: complete stacks, cost pe
 	@BUILD=$(O) tests/live/speed.sh --check
 	@BUILD=$(O) tests/live/race.sh
 
+.PHONY: check-readers
+check-readers: all ## our files in readers from the npm registry: speedscope, Firefox Profiler, pprof-format
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
+	@BUILD=$(O) tests/readers/run
+
 .PHONY: san
 san: ## the unit tests under AddressSanitizer and UBSan, in build/san
 	+@$(SUBMAKE) O=$(O)/san SAN=address,undefined unit
@@ -241,6 +246,11 @@ bench-heap: all ## what --heap costs per malloc and free, beside empty programs 
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
 	@BUILD=$(O) tests/bench/heap
 
+.PHONY: bench-html
+bench-html: all ## the report of a million nodes: writing, opening, zooming, searching
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
+	@BUILD=$(O) tests/bench/html
+
 # --- Source checks ---
 
 .PHONY: lint
@@ -259,7 +269,7 @@ compile_commands.json: ## for clangd and other tools
 
 # --- Use and installation ---
 
-PROFILE ?= bpfprof-$(shell date -u +%Y%m%dT%H%M%SZ).svg
+PROFILE ?= bpfprof-$(shell date -u +%Y%m%dT%H%M%SZ).html
 
 .PHONY: deps
 deps: ## install the packages that the build needs (as root)
@@ -274,7 +284,7 @@ profile: ## as root: build, record every CPU for 10 s, name the flame graph
 	+@$(SUBMAKE) all
 	@$(O)/bpfprof --all-cpus --duration 10 -o '$(PROFILE)'
 	@[ -z "$$SUDO_UID" ] || chown -R "$$SUDO_UID:$$SUDO_GID" '$(O)' '$(PROFILE)'
-	@echo 'flame graph: $(PROFILE)'
+	@echo 'report: $(PROFILE)'
 
 MAN_DIR  = $(DESTDIR)$(PREFIX)/share/man/man1
 COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions

@@ -10,14 +10,13 @@ import math
 import os
 import re
 import sys
-import tempfile
 import time
 
 sys.dont_write_bytecode = True
-from chromium import Browser, Page  # noqa: E402 (after the switch above)
+from browser_tests import check, equal, run, test  # noqa: E402 (after the switch above)
+from chromium import Page  # noqa: E402
 
 FOLDER = ""
-FAILED = []
 
 # Helpers inside the page: the drawn group of a function, boxes in the window's coordinates.
 HELPERS = """
@@ -28,21 +27,6 @@ window.box = g => { const r = g.querySelector('rect').getBoundingClientRect();
 	return { x: r.x, y: r.y, width: r.width, height: r.height }; };
 window.total = g => Number(g.getAttribute('aria-label').replace(/^.* \\(/, '').replace(/ .*$/, '').replace(/,/g, ''));
 """
-
-
-def report(name, problem):
-    print("not ok - %s: %s" % (name, problem) if problem else "ok - " + name, flush=True)
-    if problem:
-        FAILED.append(name)
-
-
-def check(condition, problem):
-    if not condition:
-        raise AssertionError(problem)
-
-
-def equal(got, expected, what):
-    check(got == expected, "%s is %r, expected %r" % (what, got, expected))
 
 
 class Graph(Page):
@@ -99,14 +83,6 @@ class Graph(Page):
     def search(self, text):
         self.key("/")
         self.type(text)
-
-
-TESTS = []
-
-
-def test(function):
-    TESTS.append(function)
-    return function
 
 
 @test
@@ -530,28 +506,5 @@ def colours_are_told_apart(browser):
         page.close()
 
 
-def main():
-    global FOLDER
-    FOLDER = os.path.abspath(sys.argv[2])
-    wanted = sys.argv[3:]
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile_dir:
-        browser = Browser(sys.argv[1], profile_dir)
-        try:
-            for function in TESTS:
-                if wanted and function.__name__ not in wanted:
-                    continue
-                problem = None
-                try:
-                    page = function(browser)
-                    if page:
-                        equal(page.complaints(), [], "complaints")
-                        page.close()
-                except (AssertionError, RuntimeError, TimeoutError) as error:
-                    problem = str(error)
-                report(function.__name__, problem)
-        finally:
-            browser.close()
-    return 1 if FAILED else 0
-
-
-sys.exit(main())
+FOLDER = os.path.abspath(sys.argv[2])
+sys.exit(run(sys.argv[1], sys.argv[3:]))

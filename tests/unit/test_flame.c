@@ -357,6 +357,30 @@ static void keeps_a_stack_of_just_the_limit(void **state)
 	flame_deinit(&tree);
 }
 
+static void tells_where_stacks_end(void **state)
+{
+	struct profile *prof = *state;
+	int64_t selves[16] = {0};
+	struct flame_tree tree;
+	uint32_t *leaves;
+
+	fixture_add(prof, "p", 5, "main|z");
+	fixture_add(prof, "p", 0, "main|zero");
+	fixture_add(prof, "q", 2, "main|a|b");
+	fixture_add(prof, "p", 1, "main|a");
+	assert_int_equal(flame_build_leaves(prof, 0, "", &tree, &leaves), 0);
+	assert_int_equal(leaves[1], PROFILE_NONE);
+	assert_string_equal(flame_name(&tree, &tree.nodes[leaves[0]]), "z");
+	assert_string_equal(flame_name(&tree, &tree.nodes[leaves[2]]), "b");
+	for (size_t i = 0; i < prof->sample_cnt; i++)
+		if (leaves[i] != PROFILE_NONE)
+			selves[leaves[i]] += prof->values[i];
+	for (size_t i = 0; i < tree.node_cnt; i++)
+		assert_int_equal(selves[i], tree.nodes[i].self);
+	flame_deinit(&tree);
+	free(leaves);
+}
+
 static void refuses_what_it_cannot_add_up(void **state)
 {
 	struct profile *prof = *state;
@@ -390,6 +414,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(elides_the_middle_of_endless_stacks, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(keeps_a_stack_of_just_the_limit, setup, teardown),
+		cmocka_unit_test_setup_teardown(tells_where_stacks_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(refuses_what_it_cannot_add_up, setup, teardown),
 	};
 

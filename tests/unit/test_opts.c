@@ -316,7 +316,8 @@ static void test_bad_values(void **state)
 static void test_percent(void **state)
 {
 	struct test *test = *state;
-	char *bad[] = {"-1", "100.1", "nan", "inf", "0x10", "1e1", " 5", "5 ", "1.2.3", ".", "5%"};
+	char *bad[] = {"-1", "100.1", "nan",   "inf", "0x10", "1e1",
+		       " 5", "5 ",    "1.2.3", ".",   "%",    "5%%"};
 
 	assert_int_equal(PARSE(test, "--percent", "0"), 0);
 	assert_int_equal(PARSE(test, "--percent", "100"), 0);

@@ -17,8 +17,11 @@ static void begin_value(struct json *js)
 {
 	if (!js->after_key && js->has_items[js->depth])
 		buf_add_char(js->out, ',');
+	if (js->at_break)
+		buf_add_char(js->out, '\n');
 	js->has_items[js->depth] = true;
 	js->after_key = false;
+	js->at_break = false;
 }
 
 static void begin_scope(struct json *js, char bracket)
@@ -180,6 +183,17 @@ void json_bool(struct json *js, bool value)
 {
 	begin_value(js);
 	buf_add_str(js->out, value ? "true" : "false");
+}
+
+void json_break(struct json *js)
+{
+	js->at_break = true;
+}
+
+void json_encoded(struct json *js, const char *value, size_t len)
+{
+	begin_value(js);
+	buf_add(js->out, value, len);
 }
 
 void json_kv_str(struct json *js, const char *key, const char *value)

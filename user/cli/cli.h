@@ -30,12 +30,14 @@ struct cli_command {
 	int (*run)(int argc, char **argv); /* arguments after the command's name; exit status */
 };
 
-extern const struct opts_spec record_spec, report_spec, convert_spec, symbolize_spec, stat_spec,
-	list_spec, doctor_spec;
+extern const struct opts_spec record_spec, report_spec, convert_spec, diff_spec, compare_spec,
+	symbolize_spec, stat_spec, list_spec, doctor_spec;
 
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_convert(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_list(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct opt convert_options[] = {
 
 static const struct opts_example convert_examples[] = {
 	{"bpfprof convert app.pb.gz -o app.svg", "draw a saved profile"},
+	{"perf script | bpfprof convert - -o perf.svg", "draw what perf has recorded"},
 	{"bpfprof convert day-*.pb.gz -o day.pb.gz", "merge many into one"},
 	{"bpfprof convert other.folded -o other.pb.gz", "give another tool's stacks to pprof"},
 	{NULL},
@@ -26,10 +27,12 @@ static const struct opts_example convert_examples[] = {
 const struct opts_spec convert_spec = {
 	.name = "convert",
 	.usage = "convert FILE... -o OUT [OPTIONS]",
-	.summary = "Turn profiles (pprof, folded text) into another format; several are merged",
-	.details = "A FILE called '-' is standard input.",
+	.summary = "Turn profiles into another format; several are merged",
+	.details = "FILEs are pprof, folded text (one or two columns of counts), the text of perf\n"
+		   "script, or our .json; gzipped or not. '-' is standard input.",
 	.options = convert_options,
 	.examples = convert_examples,
+	.writes_profiles = true,
 };
 
 static int convert(const struct convert_opts *opts, struct output_set *outputs,

@@ -12,9 +12,12 @@
 #include "cli/report.h"
 #include "profile/ledger.h"
 
+#define TREE_PERCENT_LIMIT 0.5
+
 struct report_opts {
 	bool stdio, tree;
-	struct opts_choices sort;
+	const char *sort;
+	struct opts_choices format;
 	uint64_t limit;
 	double percent_limit;
 	const char *value, *callers, *callees;
@@ -23,10 +26,15 @@ struct report_opts {
 
 #define AT(member, type) .offset = OPT_AT(struct report_opts, member, type)
 
-static const struct opt_choice sort_choices[] = {
-	{"self", FUNC_BY_SELF},
-	{"total", FUNC_BY_TOTAL},
-	{"name", FUNC_BY_NAME},
+static const struct {
+	const char *name;
+	enum func_sort sort;
+} orders[] = {{"self", FUNC_BY_SELF}, {"total", FUNC_BY_TOTAL}, {"name", FUNC_BY_NAME}};
+
+static const struct opt_choice format_choices[] = {
+	{"text", REPORT_TEXT},
+	{"md", REPORT_MARKDOWN},
+	{"json", REPORT_JSON},
 	{NULL},
 };
 
@@ -41,12 +49,15 @@ static const struct opt report_options[] = {
 	{OPT_GROUP, .help = "What is shown"},
 	{OPT_STRING, 0, "value", "NAME", AT(value, const char *),
 	 .help = "the value to show (default: the profile's)"},
-	{OPT_CHOICE, 0, "sort", "KEY", AT(sort, struct opts_choices), .choices = sort_choices,
-	 .help = "self (default), total or name"},
+	{OPT_STRING, 0, "sort", "KEYS", AT(sort, const char *),
+	 .help = "self (default), total or name; or what rows are told apart by: symbol, dso, "
+		 "srcline, srcfile, comm, pid and other labels (comma list)"},
+	{OPT_CHOICE, 0, "format", "FORMAT", AT(format, struct opts_choices),
+	 .choices = format_choices, .help = "of the table: text (default), md or json"},
 	{OPT_NUMBER, 0, "limit", "N", AT(limit, uint64_t), .min = 1,
 	 .help = "lines of a table (default: 40)"},
 	{OPT_PERCENT, 0, "percent-limit", "PCT", AT(percent_limit, double),
-	 .help = "leave branches below PCT out of the tree (default: 0.5)"},
+	 .help = "leave out branches and rows below PCT (default: 0.5 for the tree)"},
 	{OPT_END},
 };
 
@@ -54,6 +65,8 @@ static const struct opts_example report_examples[] = {
 	{"bpfprof report app.pb.gz", "the hottest functions"},
 	{"bpfprof report --tree --percent-limit 5 app.pb.gz", "the main branches"},
 	{"bpfprof report --callers malloc app.pb.gz", "who allocates"},
+	{"bpfprof report --sort comm,dso app.pb.gz", "by process and module"},
+	{"bpfprof report --sort symbol,srcline --format md app.pb.gz", "lines, for a ticket"},
 	{NULL},
 };
 
@@ -99,6 +112,33 @@ static int add_neighbours(const struct report *report, const char *func, enum re
 	return err;
 }
 
+/* The order that --sort asks for; false: it names keys. */
+static bool order_of(const char *sort, enum func_sort *out)
+{
+	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+		if (!sort || !strcmp(sort, orders[i].name)) {
+			*out = orders[i].sort;
+			return true;
+		}
+	return false;
+}
+
+/* The table of functions, or of what --sort tells apart. */
+static int add_table(const struct report_opts *opts, const struct report *report, struct buf *out)
+{
+	enum func_sort order = FUNC_BY_SELF;
+	bool is_order = order_of(opts->sort, &order);
+	struct report_keys keys;
+	int err;
+
+	if (is_order && opts->format.bits == REPORT_TEXT)
+		return func_table_print(report->table, order, opts->limit, report->unit, out);
+	err = report_keys_parse(report->prof, is_order ? "symbol,dso" : opts->sort, &keys);
+	return err ? err
+		   : report_by_keys(report, &keys, (enum report_format)opts->format.bits,
+				    opts->limit, opts->percent_limit, out);
+}
+
 static int add_views(const struct report_opts *opts, const struct report *report, struct buf *out)
 {
 	int err = add_neighbours(report, opts->callers, REPORT_CALLERS, opts->limit, out);
@@ -107,13 +147,15 @@ static int add_views(const struct report_opts *opts, const struct report *report
 		err = add_neighbours(report, opts->callees, REPORT_CALLEES, opts->limit, out);
 	if (!err && opts->tree) {
 		buf_add_char(out, '\n');
-		err = report_tree(report, opts->percent_limit, out);
+		err = report_tree(
+			report, opts->percent_limit < 0 ? TREE_PERCENT_LIMIT : opts->percent_limit,
+			out);
 	}
 	if (err || opts->tree || opts->callers || opts->callees)
 		return err;
-	buf_add_char(out, '\n');
-	return func_table_print(report->table, (enum func_sort)opts->sort.bits, opts->limit,
-				report->unit, out);
+	if (opts->format.bits != REPORT_JSON)
+		buf_add_char(out, '\n');
+	return add_table(opts, report, out);
 }
 
 static int show(const struct report_opts *opts, const struct profile *prof, uint32_t value)
@@ -130,11 +172,14 @@ static int show(const struct report_opts *opts, const struct profile *prof, uint
 
 	buf_init(&out, BUF_NO_MAX);
 	if (!err) {
-		add_header(&report, &out);
+		if (opts->format.bits != REPORT_JSON)
+			add_header(&report, &out);
 		err = add_views(opts, &report, &out);
 	}
 	if (!err)
 		return cli_print(&out);
+	if (err == -EINVAL)
+		return CLI_USAGE;
 	if (err != -ENOENT)
 		log_error("report: %s", strerror(-err));
 	return CLI_FAILED;
@@ -145,6 +190,11 @@ static int report_files(const struct report_opts *opts)
 	_cleanup_(profile_deinit) struct profile prof = {0};
 	uint32_t value;
 
+	if (opts->format.bits != REPORT_TEXT && (opts->tree || opts->callers || opts->callees)) {
+		log_error("--format md and json are of the table: without --tree, --callers, "
+			  "--callees");
+		return CLI_USAGE;
+	}
 	if (!opts->args.operands.cnt) {
 		log_error("no FILE to report (see bpfprof report --help)");
 		return CLI_USAGE;
@@ -157,7 +207,7 @@ static int report_files(const struct report_opts *opts)
 
 int cmd_report(int argc, char **argv)
 {
-	struct report_opts opts = {.limit = 40, .percent_limit = 0.5};
+	struct report_opts opts = {.limit = 40, .percent_limit = -1};
 	int status;
 
 	if (cli_begin(&report_spec, argc, argv, &opts, &opts.args, &status))

@@ -56,6 +56,7 @@ const struct opts_spec symbolize_spec = {
 		"the names that they were recorded with.",
 	.options = symbolize_options,
 	.examples = symbolize_examples,
+	.writes_profiles = true,
 };
 
 /* How often the line that says what is waited for is painted anew. */

@@ -32,6 +32,8 @@ static int load_one(const char *path, struct profile *out)
 	err = profile_decode(data.data, data.len, out, &why);
 	if (err)
 		log_error("input '%s': %s", path, why.len ? buf_cstr(&why) : strerror(-err));
+	else if (why.len)
+		log_warn("input '%s': %s", path, buf_cstr(&why));
 	return err;
 }
 

@@ -183,8 +183,8 @@ static int set_percent(struct parser *par, const struct use *use, const char *va
 	double number = strtod(value, &end);
 
 	/* strtod() would also take blanks, signs, "inf", "nan" and hexadecimal. */
-	if (strspn(value, "0123456789.") != strlen(value) || end == value || *end ||
-	    !(number >= 0 && number <= 100))
+	if (strspn(value, "0123456789.") != (size_t)(end - value) || end == value ||
+	    (*end && strcmp(end, "%")) || !(number >= 0 && number <= 100))
 		return fail_value(par, use, value, -EINVAL);
 	*field = number;
 	return 0;

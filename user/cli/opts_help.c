@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "encode/encoder.h"
+
 enum {
 	HELP_INDENT = 28, /* column of the explanations */
 	HELP_WIDTH = 96,
@@ -69,6 +71,17 @@ static void add_option(const struct opt *opt, struct buf *out)
 	add_wrapped(opt->help, out->len - start, out);
 }
 
+static void add_formats(struct buf *out)
+{
+	buf_add_str(out, "\nFormats of -o, by extension (* holds one value)\n");
+	for (const struct encoder *const *enc = encoder_list(); *enc; enc++) {
+		size_t start = out->len;
+
+		buf_printf(out, "  %s%s", (*enc)->extension, (*enc)->is_one_value ? " *" : "");
+		add_wrapped((*enc)->help, out->len - start, out);
+	}
+}
+
 void opts_help(const struct opts_spec *spec, struct buf *out)
 {
 	const struct opt *storage[3];
@@ -79,6 +92,8 @@ void opts_help(const struct opts_spec *spec, struct buf *out)
 	for (const struct opt *const *table = tables_of(spec, storage); *table; table++)
 		for (const struct opt *opt = *table; opt->kind != OPT_END; opt++)
 			add_option(opt, out);
+	if (spec->writes_profiles)
+		add_formats(out);
 	if (!spec->examples)
 		return;
 	buf_add_str(out, "\nExamples\n");
@@ -123,6 +138,17 @@ static void add_man_option(const struct opt *opt, struct buf *out)
 	buf_deinit(&spelling);
 }
 
+static void add_man_formats(struct buf *out)
+{
+	buf_add_str(out, ".PP\n.I Formats of \\-o, by extension (* holds one value)\n");
+	for (const struct encoder *const *enc = encoder_list(); *enc; enc++) {
+		buf_printf(out, ".TP\n.B \\&%s%s\n", (*enc)->extension,
+			   (*enc)->is_one_value ? " *" : "");
+		opts_man_text((*enc)->help, out);
+		buf_add_char(out, '\n');
+	}
+}
+
 void opts_man(const struct opts_spec *spec, struct buf *out)
 {
 	buf_printf(out, ".SS %s\n.B bpfprof\n", spec->name);
@@ -136,6 +162,8 @@ void opts_man(const struct opts_spec *spec, struct buf *out)
 	}
 	for (const struct opt *opt = spec->options; opt->kind != OPT_END; opt++)
 		add_man_option(opt, out);
+	if (spec->writes_profiles)
+		add_man_formats(out);
 	for (const struct opts_example *ex = spec->examples; ex && ex->line; ex++) {
 		buf_printf(out, "%s.TP\n.B ", ex == spec->examples ? ".PP\n.I Examples\n" : "");
 		opts_man_text(ex->line, out);

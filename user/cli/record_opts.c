@@ -143,7 +143,7 @@ static const struct opt record_options[] = {
 	{OPT_GROUP, .help = "Output"},
 	{OPT_LIST, 'o', "output", "FILE", AT(outputs, struct opts_list), .flags = OPT_IS_FILE,
 	 .help = "repeatable; the extension says the format, '-' is folded text on stdout; %t: UTC "
-		 "time, %n: window, %v: value (default: bpfprof-%t.svg)"},
+		 "time, %n: window, %v: value (default: bpfprof-%t.html)"},
 	{OPT_FLAG, 'f', "folded", AT(folded, bool), .help = "the same as -o -"},
 	{OPT_STRING, 0, "value", "NAME", AT(value, const char *),
 	 .help = "the value that one-value formats hold"},
@@ -173,7 +173,7 @@ static const struct opt record_options[] = {
 };
 
 static const struct opts_example record_examples[] = {
-	{"sudo bpfprof -d 30", "30 seconds of every CPU as a flame graph, bpfprof-TIME.svg"},
+	{"sudo bpfprof -d 30", "30 seconds of every CPU as a report, bpfprof-TIME.html"},
 	{"sudo bpfprof -p 1234 -o app.pb.gz -o app.svg 10",
 	 "ten seconds of one process, as pprof and as flame graph"},
 	{"sudo bpfprof -- make -j8", "a command and all that it starts"},
@@ -205,7 +205,7 @@ static bool take_operand(void *target, const char *arg)
 const struct opts_spec record_spec = {
 	.name = "record",
 	.usage = "[record] [OPTIONS] [SECONDS] [-- COMMAND ARG...]",
-	.summary = "Record where CPU time goes: flame graph, pprof or folded text",
+	.summary = "Record where CPU time goes: flame graph, pprof and other formats",
 	.details =
 		"COMMAND runs as the user who called sudo, and its exit status is bpfprof's.\n"
 		"The first Ctrl-C finishes and writes; a second one stops at once.\n"
@@ -216,6 +216,7 @@ const struct opts_spec record_spec = {
 		"sudo --preserve-env=DEBUGINFOD_URLS.",
 	.options = record_options,
 	.examples = record_examples,
+	.writes_profiles = true,
 	.take_operand = take_operand,
 };
 

@@ -174,6 +174,7 @@ static int finish_files(struct recording *rec, const struct window *window, uint
 		err = call_sites_label(window->prof);
 	if (!err)
 		err = finish_waits(rec, window);
+	record_add_facts(window->prof);
 	if (!err)
 		err = profile_set_ledger(window->prof, window->ledger);
 	if (err)

@@ -16,6 +16,39 @@ struct report {
 	const char *unit;
 };
 
+enum report_format {
+	REPORT_TEXT,
+	REPORT_MARKDOWN,
+	REPORT_JSON,
+};
+
+enum { REPORT_KEYS_MAX = 8, REPORT_KEY_BYTES = 64 };
+
+/* What a row of a table is told by: the frame's function, module, source line or file, or a label
+ * of the sample. */
+struct report_key {
+	enum { REPORT_SYMBOL, REPORT_DSO, REPORT_SRCLINE, REPORT_SRCFILE, REPORT_LABEL } kind;
+	char name[REPORT_KEY_BYTES]; /* as asked for */
+};
+
+struct report_keys {
+	struct report_key items[REPORT_KEYS_MAX];
+	size_t cnt;
+};
+
+/* The keys of the comma list @list: symbol (sym), dso, srcline, srcfile, and labels that @prof
+ * has. 0, or -EINVAL after log_error(). */
+int report_keys_parse(const struct profile *prof, const char *list, struct report_keys *out);
+
+/*
+ * The first @limit rows, heaviest self first, of what is told apart by @keys: self is what the
+ * rows' frames had as leaves, total what was under them, once per stack. Rows below @percent_limit
+ * of the whole are left out. 0 or -ENOMEM. Time: frames of all samples, plus sorting.
+ */
+int report_by_keys(const struct report *report, const struct report_keys *keys,
+		   enum report_format format, uint64_t limit, double percent_limit,
+		   struct buf *out);
+
 enum report_side {
 	REPORT_CALLERS,
 	REPORT_CALLEES,

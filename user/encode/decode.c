@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/json_reader.h"
 #include "encode/gzip.h"
 #include "encode/pprof.h"
 
@@ -48,9 +49,11 @@ static int unpack(const void *data, size_t len, struct buf *plain, struct buf *w
 	return err;
 }
 
-/* Folded stacks are lines of text; every pprof file has control bytes right at its start. */
-static bool is_text(const uint8_t *bytes, size_t len)
+/* What is text has no control bytes; every pprof file has some right at its start. */
+static bool is_text(const void *data, size_t len)
 {
+	const uint8_t *bytes = data;
+
 	for (size_t i = 0; i < len && i < SNIFF_BYTES; i++) {
 		if (bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\n' && bytes[i] != '\r')
 			return false;
@@ -58,17 +61,56 @@ static bool is_text(const uint8_t *bytes, size_t len)
 	return true;
 }
 
+static bool is_anything(const void *data, size_t len)
+{
+	return true;
+}
+
+/* An object begins with a key; the frame "{main}" of folded PHP does not. */
+static bool is_json(const void *data, size_t len)
+{
+	_cleanup_(json_reader_deinit) struct json_reader js;
+	char chr;
+
+	json_reader_init(&js, data, len);
+	if (json_peek(&js) != '{')
+		return false;
+	reader_skip(&js.rd, 1);
+	chr = json_peek(&js);
+	return chr == '"' || chr == '}';
+}
+
+static const struct decoder decoder_json = {"json", is_json, json_decode};
+static const struct decoder decoder_perf_script = {
+	"perf-script",
+	perf_script_sniff,
+	perf_script_decode,
+};
+static const struct decoder decoder_folded = {"folded", is_text, folded_decode};
+static const struct decoder decoder_pprof = {"pprof", is_anything, pprof_read};
+
+static const struct decoder *const decoders[] = {
+	&decoder_json, &decoder_perf_script, &decoder_folded, &decoder_pprof, NULL,
+};
+
+const struct decoder *const *decoder_list(void)
+{
+	return decoders;
+}
+
 int profile_decode(const void *data, size_t len, struct profile *out, struct buf *why)
 {
 	_cleanup_(buf_deinit) struct buf plain;
+	const struct decoder *const *decoder = decoders;
 	int err;
 
 	buf_init(&plain, PROFILE_MAX_BYTES);
 	err = unpack(data, len, &plain, why, &data, &len);
 	if (err)
 		return err;
-	return is_text(data, len) ? folded_decode(data, len, out, why)
-				  : pprof_read(data, len, out, why);
+	while (!(*decoder)->sniff(data, len))
+		decoder++;
+	return (*decoder)->decode(data, len, out, why);
 }
 
 int pprof_decode(const void *data, size_t len, struct profile *out, struct buf *why)

@@ -33,9 +33,20 @@ struct encoder {
 };
 
 extern const struct encoder encoder_folded, encoder_svg, encoder_pprof, encoder_massif;
+extern const struct encoder encoder_speedscope, encoder_callgrind, encoder_dot, encoder_json,
+	encoder_perf_script, encoder_html;
+
+/* Folded stacks with two columns, @opts->value and value @second of @prof: what difffolded.pl
+ * writes and flamegraph.pl colours. Errors as of encode(). */
+int folded_encode_pair(const struct profile *prof, const struct encoder_opts *opts, uint32_t second,
+		       struct buf *out);
 
 /* The encoder for @path by its extension ("-" is folded), or NULL. */
 const struct encoder *encoder_for_path(const char *path);
+
+/* The value that a format of one value holds of @prof into *@out, PROFILE_NONE where the profile
+ * has neither values nor samples. 0, or -EINVAL: there is no such value. */
+int encoder_pick_value(const struct profile *prof, const struct encoder_opts *opts, uint32_t *out);
 
 /* Registered encoders in order, NULL-terminated. */
 const struct encoder *const *encoder_list(void);

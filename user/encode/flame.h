@@ -94,6 +94,11 @@ struct flame_tree {
 int flame_build(const struct profile *prof, uint32_t value, const char *by, struct flame_tree *out);
 void flame_deinit(struct flame_tree *tree);
 
+/* The same, and for each sample of @prof the node that its stack ends in: *@leaves is *owned* by
+ * the caller, PROFILE_NONE for samples that were left out. */
+int flame_build_leaves(const struct profile *prof, uint32_t value, const char *by,
+		       struct flame_tree *out, uint32_t **leaves);
+
 /* Part of flame_build(): totals and states of @tree, whose nodes have their selves as totals. */
 void flame_sum(struct flame_tree *tree);
 

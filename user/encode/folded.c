@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "encode/frame_name.h"
 #include "encode/text.h"
 
 enum {
@@ -38,15 +39,16 @@ struct span {
 struct line {
 	size_t first; /* in frames */
 	uint32_t cnt;
-	int64_t value;
+	int64_t value, second; /* second: of a line that has two columns */
 };
 
 struct folder {
 	const struct profile *prof;
 	const struct encoder_opts *opts;
 	uint32_t value; /* index of the value type */
+	uint32_t second; /* of the second column; PROFILE_NONE: there is none */
 	struct strtab texts; /* of frames, as written */
-	struct buf scratch;
+	struct buf raw, scratch; /* a text as it is recorded and as it is written */
 	/* all owned */
 	uint32_t *location_ids; /* frames of all locations */
 	size_t location_id_cnt, location_id_cap;
@@ -62,6 +64,7 @@ struct folder {
 static void folder_deinit(struct folder *folder)
 {
 	strtab_deinit(&folder->texts);
+	buf_deinit(&folder->raw);
 	buf_deinit(&folder->scratch);
 	free(folder->location_ids);
 	free(folder->locations);
@@ -74,44 +77,9 @@ static void folder_deinit(struct folder *folder)
 /* The id of the text in scratch; STRTAB_NONE when memory runs out. */
 static uint32_t intern_scratch(struct folder *folder)
 {
-	if (folder->scratch.err)
+	if (folder->raw.err || folder->scratch.err)
 		return STRTAB_NONE;
 	return strtab_add(&folder->texts, buf_cstr(&folder->scratch), folder->scratch.len);
-}
-
-/* The part of a mapping's path that tells a reader which module it is. */
-static const char *base_name(const char *path, size_t *len_out)
-{
-	static const char deleted[] = " (deleted)";
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-	size_t len = strlen(base), tail = strlen(deleted);
-
-	if (len > tail && !strcmp(base + len - tail, deleted))
-		len -= tail;
-	/* "[vdso]+0x10" would be bracketed twice */
-	if (len > 2 && base[0] == '[' && base[len - 1] == ']') {
-		base++;
-		len -= 2;
-	}
-	*len_out = len;
-	return base;
-}
-
-/* "[libc.so.6+0x1234]" for a location without a name. */
-static void format_address(struct folder *folder, const struct profile_location *loc)
-{
-	const struct profile *prof = folder->prof;
-	const char *base = "";
-	size_t len = 0;
-
-	if (loc->mapping != PROFILE_NONE)
-		base = base_name(profile_str(prof, prof->mappings[loc->mapping].path), &len);
-	buf_add_char(&folder->scratch, '[');
-	if (len)
-		text_add_frame(&folder->scratch, base, len);
-	else
-		buf_add_str(&folder->scratch, "unknown");
-	buf_printf(&folder->scratch, "+0x%" PRIx64 "]", loc->address);
 }
 
 static const char *suffix(const struct folder *folder, uint16_t flags, bool is_inlined)
@@ -132,15 +100,13 @@ static const char *suffix(const struct folder *folder, uint16_t flags, bool is_i
 static int add_location_frame(struct folder *folder, const struct profile_location *loc,
 			      uint32_t location, uint32_t line)
 {
-	const char *name = profile_location_name(folder->prof, location, line);
 	uint32_t id;
 	int err;
 
+	buf_reset(&folder->raw);
 	buf_reset(&folder->scratch);
-	if (name[0])
-		text_add_frame(&folder->scratch, name, strlen(name));
-	else
-		format_address(folder, loc);
+	frame_add_name(folder->prof, location, line, &folder->raw);
+	text_add_frame(&folder->scratch, buf_cstr(&folder->raw), folder->raw.len);
 	buf_add_str(&folder->scratch, suffix(folder, loc->flags, line + 1 < loc->line_cnt));
 	id = intern_scratch(folder);
 	if (id == STRTAB_NONE)
@@ -176,60 +142,6 @@ static int format_locations(struct folder *folder)
 	return 0;
 }
 
-static const struct profile_label *find_label(const struct profile *prof, uint32_t set,
-					      const char *key, size_t key_len)
-{
-	const struct profile_label_set *labels = &prof->label_sets[set];
-	const struct profile_label *label;
-	const char *name;
-
-	for (uint32_t i = 0; i < labels->cnt; i++) {
-		label = &prof->labels[labels->first + i];
-		name = profile_str(prof, label->key);
-		if (!strncmp(name, key, key_len) && !name[key_len])
-			return label;
-	}
-	return NULL;
-}
-
-static void format_label(struct folder *folder, const struct profile_label *label)
-{
-	const char *str;
-
-	if (label->str == PROFILE_NONE) {
-		buf_printf(&folder->scratch, "%" PRId64, label->num);
-		return;
-	}
-	str = profile_str(folder->prof, label->str);
-	text_add_frame(&folder->scratch, str, strlen(str));
-}
-
-/* The frame under the root for a label set: the values of the --by labels that it has, joined by
- * '-'; "?" where they are empty. False when it has none of them. */
-static bool format_process(struct folder *folder, uint32_t set)
-{
-	const char *key = folder->opts->by ? folder->opts->by : "comm";
-	const struct profile_label *label;
-	bool is_found = false;
-	size_t len;
-
-	buf_reset(&folder->scratch);
-	for (;; key += len + 1) {
-		len = strcspn(key, ",");
-		label = len ? find_label(folder->prof, set, key, len) : NULL;
-		if (label && is_found)
-			buf_add_char(&folder->scratch, '-');
-		if (label)
-			format_label(folder, label);
-		is_found |= label != NULL;
-		if (!key[len])
-			break;
-	}
-	if (is_found && !folder->scratch.len)
-		buf_add_char(&folder->scratch, '?');
-	return is_found;
-}
-
 static int format_processes(struct folder *folder)
 {
 	size_t cnt = folder->prof->label_set_cnt;
@@ -239,8 +151,11 @@ static int format_processes(struct folder *folder)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < cnt; i++) {
 		folder->processes[i] = STRTAB_NONE;
-		if (!format_process(folder, i))
+		buf_reset(&folder->raw);
+		buf_reset(&folder->scratch);
+		if (!frame_add_process(folder->prof, i, folder->opts->by, &folder->raw))
 			continue;
+		text_add_frame(&folder->scratch, buf_cstr(&folder->raw), folder->raw.len);
 		folder->processes[i] = intern_scratch(folder);
 		if (folder->processes[i] == STRTAB_NONE)
 			return -ENOMEM;
@@ -295,10 +210,11 @@ static bool line_equal(const void *owner, uint32_t index, const void *key)
 		       wanted->cnt * sizeof(*folder->frames));
 }
 
-/* Add @value to the line of @sample; a line that is known gives its frames back. */
-static int add_line(struct folder *folder, const struct profile_sample *sample, int64_t value)
+/* Add @value and @second to the line of @sample; a line that is known gives its frames back. */
+static int add_line(struct folder *folder, const struct profile_sample *sample, int64_t value,
+		    int64_t second)
 {
-	struct line wanted = {.first = folder->frame_cnt, .value = value};
+	struct line wanted = {.first = folder->frame_cnt, .value = value, .second = second};
 	uint64_t hash;
 	uint32_t known;
 	int err = push_sample(folder, sample);
@@ -310,6 +226,8 @@ static int add_line(struct folder *folder, const struct profile_sample *sample, 
 	known = hmap_find(&folder->line_index, hash, line_equal, folder, &wanted);
 	if (known != HMAP_NONE) {
 		folder->lines[known].value = profile_value_sum(folder->lines[known].value, value);
+		folder->lines[known].second =
+			profile_value_sum(folder->lines[known].second, second);
 		folder->frame_cnt = wanted.first;
 		return 0;
 	}
@@ -325,13 +243,15 @@ static int add_line(struct folder *folder, const struct profile_sample *sample, 
 static int add_lines(struct folder *folder)
 {
 	const struct profile *prof = folder->prof;
-	int64_t value;
+	int64_t value, second = 0;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < prof->sample_cnt; i++) {
 		value = prof->values[i * prof->value_type_cnt + folder->value];
-		if (value)
-			err = add_line(folder, &prof->samples[i], value);
+		if (folder->second != PROFILE_NONE)
+			second = prof->values[i * prof->value_type_cnt + folder->second];
+		if (value || second)
+			err = add_line(folder, &prof->samples[i], value, second);
 	}
 	return err;
 }
@@ -399,7 +319,10 @@ static void write_line(const struct folder *folder, const struct line *line, str
 			buf_add_char(out, ';');
 		buf_add_str(out, strtab_get(&folder->texts, ids[i]));
 	}
-	buf_printf(out, " %" PRId64 "\n", line->value);
+	buf_printf(out, " %" PRId64, line->value);
+	if (folder->second != PROFILE_NONE)
+		buf_printf(out, " %" PRId64, line->second);
+	buf_add_char(out, '\n');
 }
 
 /* -EFBIG when the text would be beyond all measure; found out before any of it is written. */
@@ -436,17 +359,22 @@ static int fold(struct folder *folder, struct buf *out)
 			folder);
 	for (size_t i = 0; i < folder->line_cnt && !out->err; i++) {
 		/* samples may cancel out in the difference of two profiles */
-		if (folder->lines[i].value)
+		if (folder->lines[i].value || folder->lines[i].second)
 			write_line(folder, &folder->lines[i], out);
 	}
 	return out->err;
 }
 
-static int folded_encode(const struct profile *prof, const struct encoder_opts *opts,
-			 struct buf *out)
+int folded_encode_pair(const struct profile *prof, const struct encoder_opts *opts, uint32_t second,
+		       struct buf *out)
 {
-	_cleanup_(folder_deinit) struct folder folder = {.prof = prof, .opts = opts};
+	_cleanup_(folder_deinit) struct folder folder = {
+		.prof = prof,
+		.opts = opts,
+		.second = second,
+	};
 
+	buf_init(&folder.raw, BUF_NO_MAX);
 	buf_init(&folder.scratch, BUF_NO_MAX);
 	hmap_init(&folder.line_index);
 	if (prof->err)
@@ -454,9 +382,16 @@ static int folded_encode(const struct profile *prof, const struct encoder_opts *
 	folder.value = opts->value == PROFILE_NONE ? prof->default_value : opts->value;
 	if (!prof->sample_cnt)
 		return out->err;
-	if (folder.value >= prof->value_type_cnt)
+	if (folder.value >= prof->value_type_cnt ||
+	    (second != PROFILE_NONE && second >= prof->value_type_cnt))
 		return -EINVAL;
 	return fold(&folder, out);
+}
+
+static int folded_encode(const struct profile *prof, const struct encoder_opts *opts,
+			 struct buf *out)
+{
+	return folded_encode_pair(prof, opts, PROFILE_NONE, out);
 }
 
 const struct encoder encoder_folded = {

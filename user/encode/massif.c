@@ -154,16 +154,16 @@ static void add_frame(const struct tree *tree, const struct frame *frame)
 		file = profile_str(prof, prof->functions[at->function].file);
 	}
 	buf_printf(tree->out, "0x%" PRIX64 ": ", location->address);
-	text_add_utf8(tree->out, *name ? name : "???", *name ? strlen(name) : 3);
+	text_add_line(tree->out, *name ? name : "???", *name ? strlen(name) : 3);
 	if (*file) {
 		buf_add_str(tree->out, " (");
-		text_add_utf8(tree->out, file, strlen(file));
+		text_add_line(tree->out, file, strlen(file));
 		buf_printf(tree->out, ":%u)", line);
 	} else if (location->mapping != PROFILE_NONE) {
 		const char *path = profile_str(prof, prof->mappings[location->mapping].path);
 
 		buf_add_str(tree->out, " (in ");
-		text_add_utf8(tree->out, path, strlen(path));
+		text_add_line(tree->out, path, strlen(path));
 		buf_add_str(tree->out, ")");
 	}
 }
@@ -254,7 +254,7 @@ static int encode(const struct profile *prof, const struct encoder_opts *opts, s
 	int err = 0;
 
 	buf_add_str(out, "desc: (recorded by bpfprof)\ncmd: ");
-	text_add_utf8(out, opts->title ? opts->title : "bpfprof",
+	text_add_line(out, opts->title ? opts->title : "bpfprof",
 		      strlen(opts->title ? opts->title : "bpfprof"));
 	buf_add_str(out, "\ntime_unit: ms\n");
 	add_head(out, 0, 0, 0, "empty");

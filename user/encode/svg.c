@@ -18,9 +18,8 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/clock.h"
+#include "encode/caption.h"
 #include "encode/encoder.h"
 #include "encode/svg.h"
 
@@ -49,9 +48,20 @@ static const char style[] = {
 #include "gen/svg.css.h"
 	0};
 
+static const char diff_style[] = {
+#include "gen/svg_diff.css.h"
+	0};
+
 static const char script[] = {
 #include "gen/svg_tree.js.h"
 #include "gen/svg_draw.js.h"
+	0};
+
+static const char diff_script[] = {
+#include "gen/svg_diff.js.h"
+	0};
+
+static const char start_script[] = {
 #include "gen/svg.js.h"
 	0};
 
@@ -60,78 +70,14 @@ struct document {
 	const struct encoder_opts *opts;
 	uint32_t value; /* PROFILE_NONE: the profile has none */
 	struct svg_unit unit;
-	struct flame_tree tree;
+	const struct flame_tree *tree;
+	const struct svg_diff *diff; /* NULL: none */
 	struct svg_frames frames;
 };
 
 static bool is_empty(const struct document *doc)
 {
-	return doc->tree.nodes[0].total == 0;
-}
-
-/* What was sampled: "cpu-clock". */
-static const char *event_name(const struct document *doc)
-{
-	static const char *const words[][2] = {
-		{"wall", "wall time"},
-		{"off_cpu", "off-CPU time"},
-	};
-	const struct profile *prof = doc->prof;
-	const char *type = "";
-
-	if (doc->value != PROFILE_NONE)
-		type = profile_str(prof, prof->value_types[doc->value].type);
-	if ((!*type || !strcmp(type, "samples")) && *profile_str(prof, prof->period_type.type))
-		type = profile_str(prof, prof->period_type.type);
-	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (!strcmp(type, words[i][0]))
-			return words[i][1];
-	return *type ? type : "samples";
-}
-
-static void add_rate(const struct profile *prof, struct buf *out)
-{
-	struct svg_unit unit = svg_unit_of(profile_str(prof, prof->period_type.type),
-					   profile_str(prof, prof->period_type.unit));
-	uint64_t period = (uint64_t)prof->period;
-
-	if (prof->period <= 0)
-		return;
-	buf_add_str(out, " \xc2\xb7 one sample per ");
-	if (unit.scale == SVG_COUNT) {
-		svg_add_grouped(out, period);
-		buf_printf(out, " %s", unit.noun);
-	} else {
-		svg_add_value(out, &unit, prof->period);
-	}
-	if (unit.scale == SVG_TIME && period <= NSEC_PER_SEC)
-		buf_printf(out, " (%" PRIu64 " Hz)",
-			   (uint64_t)(NSEC_PER_SEC + period / 2) / period);
-}
-
-static void add_span(const struct profile *prof, struct buf *out)
-{
-	static const struct svg_unit nanoseconds = {SVG_TIME, "nanoseconds"};
-	time_t start = (time_t)(prof->time_ns / NSEC_PER_SEC);
-	char text[64];
-	struct tm utc;
-
-	if (prof->duration_ns && prof->duration_ns <= INT64_MAX) {
-		buf_add_str(out, " \xc2\xb7 ");
-		svg_add_value(out, &nanoseconds, (int64_t)prof->duration_ns);
-	}
-	if (start && gmtime_r(&start, &utc) &&
-	    strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &utc))
-		buf_printf(out, " \xc2\xb7 %s", text);
-}
-
-static void make_subtitle(const struct document *doc, struct buf *out)
-{
-	buf_add_str(out, event_name(doc));
-	if (strcmp(doc->unit.noun, event_name(doc)))
-		buf_printf(out, " in %s", doc->unit.noun);
-	add_rate(doc->prof, out);
-	add_span(doc->prof, out);
+	return doc->tree->nodes[0].total == 0;
 }
 
 /* What a part could not hold, the whole does not hold either. */
@@ -147,14 +93,13 @@ static void add_title(struct buf *out, const struct document *doc)
 	struct buf title;
 
 	buf_init(&title, BUF_NO_MAX);
-	if (doc->opts->title)
-		buf_add_str(&title, doc->opts->title);
-	else
-		buf_printf(&title, "%s flame graph", event_name(doc));
+	caption_add_title(&title, doc->prof, doc->opts);
 	buf_add_str(out, "<title>");
 	svg_add_text(out, buf_cstr(&title));
 	buf_add_str(out, "</title>\n<style>\n");
 	buf_add_str(out, style);
+	if (doc->diff)
+		buf_add_str(out, diff_style);
 	buf_add_str(out, "</style>\n"
 			 "<defs><pattern id=\"hatch\" width=\"6\" height=\"6\" "
 			 "patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">"
@@ -181,10 +126,7 @@ static uint32_t add_head(struct buf *out, const struct document *doc)
 
 	add_title(out, doc);
 	buf_init(&subtitle, BUF_NO_MAX);
-	if (doc->opts->subtitle)
-		buf_add_str(&subtitle, doc->opts->subtitle);
-	else
-		make_subtitle(doc, &subtitle);
+	caption_add_subtitle(&subtitle, doc->prof, doc->opts);
 	lines = svg_add_paragraph(out, "subtitle", buf_cstr(&subtitle), SUBTITLE_BASELINE,
 				  SUBTITLE_LEADING, SUBTITLE_COLUMNS, SUBTITLE_LINES_MAX);
 	release_part(&subtitle, out);
@@ -234,6 +176,17 @@ static uint32_t add_legend_item(struct buf *out, const char *cls, const char *te
 	return x + LEGEND_SWATCH + 6 + (uint32_t)strlen(text) * LEGEND_CHAR + 18;
 }
 
+static void add_diff_legend(struct buf *out)
+{
+	const char *cls, *text;
+	uint32_t x = SVG_MARGIN;
+
+	buf_add_str(out, "<g class=\"legend\">\n");
+	for (uint32_t i = 0; svg_diff_legend(i, &cls, &text); i++)
+		x = add_legend_item(out, cls, text, x);
+	buf_add_str(out, "</g>\n");
+}
+
 /* Only what is there: most profiles have three of the kinds. */
 static void add_legend(struct buf *out, const struct document *doc)
 {
@@ -246,10 +199,10 @@ static void add_legend(struct buf *out, const struct document *doc)
 	uint32_t x = SVG_MARGIN;
 	uint8_t flags = 0;
 
-	for (size_t i = 0; i < doc->tree.node_cnt; i++) {
-		has_kind[doc->tree.nodes[i].kind] = true;
-		has_waiting[flame_waits_for(&doc->tree, &doc->tree.nodes[i])] = true;
-		flags |= doc->tree.nodes[i].flags;
+	for (size_t i = 0; i < doc->tree->node_cnt; i++) {
+		has_kind[doc->tree->nodes[i].kind] = true;
+		has_waiting[flame_waits_for(doc->tree, &doc->tree->nodes[i])] = true;
+		flags |= doc->tree->nodes[i].flags;
 	}
 	buf_add_str(out, "<g class=\"legend\">\n");
 	for (enum flame_kind kind = FLAME_PROCESS; kind < FLAME_WOKEN_BY; kind++)
@@ -270,7 +223,7 @@ static void add_details(struct buf *out, const struct document *doc)
 {
 	buf_printf(out, "<text class=\"details\" x=\"%d\" y=\"%d\">all: ", SVG_MARGIN,
 		   DETAILS_BASELINE);
-	svg_add_value(out, &doc->unit, doc->tree.nodes[0].total);
+	svg_add_value(out, &doc->unit, doc->tree->nodes[0].total);
 	buf_add_str(out, "</text>\n");
 }
 
@@ -283,7 +236,10 @@ static uint32_t add_foot(struct buf *out, const struct document *doc, uint32_t t
 	buf_printf(out, "<g class=\"foot\" transform=\"translate(0 %u)\">\n", top);
 	if (!is_empty(doc)) {
 		add_details(out, doc);
-		add_legend(out, doc);
+		if (doc->diff)
+			add_diff_legend(out);
+		else
+			add_legend(out, doc);
 	}
 	if (doc->opts->ledger_line)
 		lines = svg_add_paragraph(out, "ledger", doc->opts->ledger_line, baseline,
@@ -297,9 +253,12 @@ static int add_scripts(struct buf *out, const struct document *doc)
 	int err;
 
 	buf_add_str(out, "<script type=\"application/json\">");
-	err = svg_add_data(out, &doc->tree, &doc->unit);
+	err = svg_add_data(out, doc->tree, &doc->unit, doc->diff);
 	buf_add_str(out, "</script>\n<script><![CDATA[\n'use strict';\n{\n");
 	buf_add_str(out, script);
+	if (doc->diff)
+		buf_add_str(out, diff_script);
+	buf_add_str(out, start_script);
 	buf_add_str(out, "}\n]]></script>\n</svg>\n");
 	return err;
 }
@@ -322,7 +281,7 @@ static int add_document(struct buf *out, const struct document *doc)
 		   "viewBox=\"0 0 %d %u\" data-top=\"%u\" data-foot=\"%u\" "
 		   "data-total=\"%" PRId64 "\" data-unit=\"",
 		   SVG_WIDTH, height, SVG_WIDTH, height, top, height - bottom,
-		   doc->tree.nodes[0].total);
+		   doc->tree->nodes[0].total);
 	svg_add_text(out, doc->unit.noun);
 	buf_add_str(out, "\">\n");
 	buf_add(out, buf_cstr(&body), body.len);
@@ -332,23 +291,38 @@ static int add_document(struct buf *out, const struct document *doc)
 	return err;
 }
 
+int svg_add_document(struct buf *out, const struct profile *prof, const struct encoder_opts *opts,
+		     uint32_t value, const struct flame_tree *tree, const struct svg_diff *diff)
+{
+	struct document doc = {
+		.prof = prof,
+		.opts = opts,
+		.value = value,
+		.unit = svg_unit_of("", ""),
+		.tree = tree,
+		.diff = diff,
+	};
+
+	if (value != PROFILE_NONE)
+		doc.unit = svg_unit_of(profile_str(prof, prof->value_types[value].type),
+				       profile_str(prof, prof->value_types[value].unit));
+	if (diff)
+		doc.unit = *diff->unit;
+	svg_frames_init(&doc.frames, tree, &doc.unit, diff);
+	return add_document(out, &doc);
+}
+
 static int encode(const struct profile *prof, const struct encoder_opts *opts, struct buf *out)
 {
-	struct document doc = {.prof = prof, .opts = opts, .value = PROFILE_NONE};
+	uint32_t value = caption_value(prof, opts);
+	struct flame_tree tree;
 	int err;
 
-	if (prof->value_type_cnt)
-		doc.value = opts->value == PROFILE_NONE ? prof->default_value : opts->value;
-	err = flame_build(prof, doc.value, opts->by, &doc.tree);
+	err = flame_build(prof, value, opts->by, &tree);
 	if (err)
 		return err;
-	doc.unit = svg_unit_of("", "");
-	if (doc.value != PROFILE_NONE)
-		doc.unit = svg_unit_of(profile_str(prof, prof->value_types[doc.value].type),
-				       profile_str(prof, prof->value_types[doc.value].unit));
-	svg_frames_init(&doc.frames, &doc.tree, &doc.unit);
-	err = add_document(out, &doc);
-	flame_deinit(&doc.tree);
+	err = svg_add_document(out, prof, opts, value, &tree, NULL);
+	flame_deinit(&tree);
 	return err;
 }
 

@@ -7,12 +7,14 @@
 #ifndef BPFPROF_ENCODE_SVG_H
 #define BPFPROF_ENCODE_SVG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
 #include "encode/encoder.h"
 #include "encode/flame.h"
+#include "profile/diff.h"
 
 /* Pixels. The script gets those that it needs with the data. */
 enum {
@@ -45,6 +47,7 @@ void svg_add_fixed(struct buf *out, uint64_t hundredths); /* "12.5": in no local
  * Text from outside, made harmless: control bytes and characters that reorder or break lines become
  * '?', bytes that are not UTF-8 (and the non-characters that XML forbids) U+FFFD.
  */
+void svg_add_clean(struct buf *out, const char *str); /* nothing else: what quotes stays */
 void svg_add_text(struct buf *out, const char *str); /* as XML text or attribute value */
 void svg_add_json_str(struct buf *out, const char *str); /* quoted; has no '<', '>', '&' either */
 
@@ -70,22 +73,51 @@ const char *svg_kind_name(enum flame_kind kind);
 /* What is written on a node: its name, but words for the line under a waker's frames. */
 const char *svg_label(const struct flame_tree *tree, const struct flame_node *node);
 
+/* What a differential graph knows of its nodes, in their order (diff_svg.c); other graphs have
+ * none: NULL. */
+struct svg_diff {
+	const struct flame_tree *tree;
+	const struct svg_unit *unit;
+	const struct diff_change *changes;
+};
+
+void svg_diff_add_class(struct buf *out, const struct svg_diff *diff, uint32_t node);
+
+/* "main (1.00 s, then 1.50 s: +500.00 ms +- ...)". */
+void svg_diff_add_words(struct buf *out, const struct svg_diff *diff, uint32_t node);
+
+/* What is written on a node: its name and the sign of what is significant. */
+void svg_diff_add_label(struct buf *out, const struct svg_diff *diff, uint32_t node);
+
+/* The colours, one after the other: class and text of item @item; false: there are no more. */
+bool svg_diff_legend(uint32_t item, const char **cls, const char **text);
+
+/* What the script needs beside the tree, after a comma. */
+void svg_diff_add_data(struct buf *out, const struct svg_diff *diff);
+
 /* The whole tree as JSON, for the script: schema in svg_data.c. 0 or -ENOMEM. */
-int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct svg_unit *unit);
+int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct svg_unit *unit,
+		 const struct svg_diff *diff);
 
 /* The frames as SVG, root at the bottom. */
 struct svg_frames {
 	const struct flame_tree *tree;
 	const struct svg_unit *unit;
+	const struct svg_diff *diff; /* NULL: none */
 	uint32_t min_width; /* narrower frames are left to the script; 1/100 px */
 	uint32_t row_cnt; /* levels that have a frame of that width */
 };
 
 /* Decide min_width and row_cnt. */
 void svg_frames_init(struct svg_frames *frames, const struct flame_tree *tree,
-		     const struct svg_unit *unit);
+		     const struct svg_unit *unit, const struct svg_diff *diff);
 
 /* Draw them with the top of the uppermost row at @top. */
 void svg_add_frames(struct buf *out, const struct svg_frames *frames, uint32_t top);
+
+/* The document around @tree, which is made of value @value of @prof (PROFILE_NONE: it has none). 0
+ * or negative errno. */
+int svg_add_document(struct buf *out, const struct profile *prof, const struct encoder_opts *opts,
+		     uint32_t value, const struct flame_tree *tree, const struct svg_diff *diff);
 
 #endif

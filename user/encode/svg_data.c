@@ -138,7 +138,8 @@ static void add_nodes(struct buf *out, const struct flame_tree *tree, const uint
 	buf_add_char(out, ']');
 }
 
-int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct svg_unit *unit)
+int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct svg_unit *unit,
+		 const struct svg_diff *diff)
 {
 	_cleanup_free_ uint32_t *numbers = calloc(tree->names.cnt, sizeof(*numbers));
 	struct buf shades;
@@ -153,6 +154,8 @@ int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct sv
 	add_kinds(out);
 	add_names(out, tree, numbers, &shades);
 	add_nodes(out, tree, numbers);
+	if (diff)
+		svg_diff_add_data(out, diff);
 	buf_add_char(out, '}');
 	err = shades.err;
 	buf_deinit(&shades);

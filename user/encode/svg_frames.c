@@ -51,9 +51,14 @@ static uint32_t count_drawn(struct svg_frames *frames)
 }
 
 void svg_frames_init(struct svg_frames *frames, const struct flame_tree *tree,
-		     const struct svg_unit *unit)
+		     const struct svg_unit *unit, const struct svg_diff *diff)
 {
-	*frames = (struct svg_frames){.tree = tree, .unit = unit, .min_width = MIN_WIDTH};
+	*frames = (struct svg_frames){
+		.tree = tree,
+		.unit = unit,
+		.diff = diff,
+		.min_width = MIN_WIDTH,
+	};
 	while (count_drawn(frames) > FRAMES_MAX)
 		frames->min_width *= 2;
 }
@@ -94,6 +99,11 @@ static void add_title(struct buf *out, const struct svg_frames *frames,
 		      const struct flame_node *node)
 {
 	buf_add_str(out, "><title>");
+	if (frames->diff) {
+		svg_diff_add_words(out, frames->diff, (uint32_t)(node - frames->tree->nodes));
+		buf_add_str(out, "</title>");
+		return;
+	}
 	svg_add_fitted(out, flame_name(frames->tree, node), TITLE_COLUMNS_MAX);
 	buf_add_str(out, " (");
 	svg_add_value(out, frames->unit, node->total);
@@ -128,16 +138,36 @@ static void add_label(struct buf *out, const char *name, uint32_t left, uint32_t
 	buf_add_str(out, "</text>");
 }
 
+static void add_node_label(struct buf *out, const struct svg_frames *frames,
+			   const struct flame_node *node, uint32_t left, uint32_t width, uint32_t y)
+{
+	struct buf text;
+
+	if (!frames->diff) {
+		add_label(out, svg_label(frames->tree, node), left, width, y);
+		return;
+	}
+	buf_init(&text, BUF_NO_MAX);
+	svg_diff_add_label(&text, frames->diff, (uint32_t)(node - frames->tree->nodes));
+	add_label(out, buf_cstr(&text), left, width, y);
+	if (!out->err)
+		out->err = text.err;
+	buf_deinit(&text);
+}
+
 static void add_frame(struct buf *out, const struct svg_frames *frames,
 		      const struct flame_node *node, uint32_t left, uint32_t width, uint32_t top)
 {
 	uint32_t y = top + (frames->row_cnt - 1 - node->depth) * SVG_ROW;
 
 	buf_add_str(out, "<g");
-	svg_add_class(out, frames->tree, node);
+	if (frames->diff)
+		svg_diff_add_class(out, frames->diff, (uint32_t)(node - frames->tree->nodes));
+	else
+		svg_add_class(out, frames->tree, node);
 	add_title(out, frames, node);
 	add_box(out, node, left, width, y);
-	add_label(out, svg_label(frames->tree, node), left, width, y);
+	add_node_label(out, frames, node, left, width, y);
 	buf_add_str(out, "</g>\n");
 }
 

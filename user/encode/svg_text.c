@@ -11,7 +11,7 @@ enum { REPLACEMENT = 0xfffd, ELLIPSIS_COLUMNS = 1 };
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
-enum quoting { QUOTE_XML, QUOTE_JSON };
+enum quoting { QUOTE_XML, QUOTE_JSON, QUOTE_NOTHING };
 
 /* Characters with an effect of their own on the line they stand in: controls, line and paragraph
  * separators, and the marks, embeddings and isolates that turn the reading direction. */
@@ -52,6 +52,8 @@ static uint32_t next_char(const char **pos, const char *end)
 /* The replacement of a character that means something in the syntax around, or NULL. */
 static const char *quoted(uint32_t chr, enum quoting quoting)
 {
+	if (quoting == QUOTE_NOTHING)
+		return NULL;
 	switch (chr) {
 	case '<':
 		return quoting == QUOTE_XML ? "&lt;" : "\\u003c";
@@ -150,6 +152,11 @@ static size_t line_len(const char *str, size_t len, uint32_t columns)
 void svg_add_text(struct buf *out, const char *str)
 {
 	add_clean(out, str, strlen(str), QUOTE_XML);
+}
+
+void svg_add_clean(struct buf *out, const char *str)
+{
+	add_clean(out, str, strlen(str), QUOTE_NOTHING);
 }
 
 void svg_add_json_str(struct buf *out, const char *str)

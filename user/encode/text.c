@@ -66,15 +66,36 @@ void text_add_utf8(struct buf *out, const char *str, size_t len)
 	buf_add(out, str + plain, len - plain);
 }
 
-void text_add_frame(struct buf *out, const char *str, size_t len)
+void text_add_line(struct buf *out, const char *str, size_t len)
 {
 	size_t begin = out->len;
 
 	text_add_utf8(out, str, len);
 	for (size_t i = begin; i < out->len; i++) {
-		if (out->data[i] == ';')
-			out->data[i] = ':';
-		else if ((uint8_t)out->data[i] < ' ' || out->data[i] == 0x7f)
+		if ((uint8_t)out->data[i] < ' ' || out->data[i] == 0x7f)
 			out->data[i] = '?';
 	}
+}
+
+void text_add_frame(struct buf *out, const char *str, size_t len)
+{
+	size_t begin = out->len;
+
+	text_add_line(out, str, len);
+	for (size_t i = begin; i < out->len; i++) {
+		if (out->data[i] == ';')
+			out->data[i] = ':';
+	}
+}
+
+void text_add_code(struct buf *out, const char *str)
+{
+	buf_add_char(out, '`');
+	for (; *str; str++) {
+		if (*str == '|')
+			buf_add_str(out, "\\|");
+		else
+			buf_add_char(out, *str == '`' ? '\'' : *str);
+	}
+	buf_add_char(out, '`');
 }

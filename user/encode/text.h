@@ -18,7 +18,13 @@ bool text_is_utf8(const char *str, size_t len);
 /* Append @str with each byte that is not part of well-formed UTF-8 replaced by '?'. */
 void text_add_utf8(struct buf *out, const char *str, size_t len);
 
-/* The same for one frame of a folded stack: ';' becomes ':' and control bytes '?'. */
+/* The same for a text that shall stay on its line: control bytes become '?' too. */
+void text_add_line(struct buf *out, const char *str, size_t len);
+
+/* The same for one frame of a folded stack, where ';' becomes ':'. */
 void text_add_frame(struct buf *out, const char *str, size_t len);
+
+/* Append @str, which has no control bytes, as a code span in a cell of a Markdown table. */
+void text_add_code(struct buf *out, const char *str);
 
 #endif

@@ -226,6 +226,16 @@ static inline int64_t profile_value_sum(int64_t left, int64_t right)
 	return sum;
 }
 
+/* The same of @left without @right. */
+static inline int64_t profile_value_difference(int64_t left, int64_t right)
+{
+	int64_t difference;
+
+	if (__builtin_sub_overflow(left, right, &difference))
+		return left > right ? INT64_MAX : INT64_MIN;
+	return difference;
+}
+
 /* Sum of value @value over all samples. */
 int64_t profile_total(const struct profile *prof, uint32_t value);
 

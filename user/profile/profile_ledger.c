@@ -9,7 +9,7 @@
 #include "profile/ledger.h"
 #include "profile/profile_priv.h"
 
-static const char LEDGER_PREFIX[] = "bpfprof-ledger: ";
+static const char LEDGER_PREFIX[] = LEDGER_COMMENT;
 
 /* The JSON behind the prefix, or NULL. Borrowed. */
 static const char *ledger_json(const struct profile *prof, uint32_t comment)

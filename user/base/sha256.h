@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SHA-256 (FIPS 180-4) of bytes in memory. */
+#ifndef BPFPROF_BASE_SHA256_H
+#define BPFPROF_BASE_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHA256_BYTES = 32 };
+
+void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES]);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report: one HTML file that needs nothing else. It carries the profile itself (html_data.c),
+ * from which its scripts compute every view; without them it is a table of the hottest functions.
+ *
+ *	<head>    what the page may do: run this script, use this style, ask nobody for anything
+ *	<body>    title, subtitle, ledger, the table for readers without scripts
+ *	<script type="application/json">               the facts (html_facts.c)
+ *	<script type="application/octet-stream;base64"> the profile
+ *	<script>                                       html_*.js, one block
+ *
+ * The script and the style are allowed by their SHA-256, so that a name that managed to become
+ * markup would still run nothing. All text from outside passes through svg_text.c here, and through
+ * textContent in the page.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/sha256.h"
+#include "encode/caption.h"
+#include "encode/encoder.h"
+#include "encode/gzip.h"
+#include "encode/html.h"
+#include "encode/svg.h"
+
+static const char style[] = {
+#include "gen/html.css.h"
+	0};
+
+/* Each file stands in the scope of those before it. */
+static const char script[] = {
+#include "gen/html_data.js.h"
+#include "gen/html_text.js.h"
+#include "gen/html_tree.js.h"
+#include "gen/html_steps.js.h"
+#include "gen/html_model.js.h"
+#include "gen/html_state.js.h"
+#include "gen/html_flame.js.h"
+#include "gen/html_tables.js.h"
+#include "gen/html_panel.js.h"
+#include "gen/html_evidence.js.h"
+#include "gen/html_export.js.h"
+#include "gen/html_pprof.js.h"
+#include "gen/html.js.h"
+	0};
+
+/* What a part could not hold, the whole does not hold either. */
+static void take_error(struct buf *whole, const struct buf *part)
+{
+	if (!whole->err)
+		whole->err = part->err;
+}
+
+/* 'sha256-...' of what will stand between two tags. */
+static void add_hash(struct buf *out, const char *text)
+{
+	uint8_t digest[SHA256_BYTES];
+
+	sha256(text, strlen(text), digest);
+	buf_add_str(out, "'sha256-");
+	base64_add(out, digest, sizeof(digest));
+	buf_add_str(out, "'");
+}
+
+typedef void caption_fn(struct buf *out, const struct profile *prof,
+			const struct encoder_opts *opts);
+
+static void add_caption(struct buf *out, const struct profile *prof,
+			const struct encoder_opts *opts, caption_fn *make)
+{
+	struct buf text;
+
+	buf_init(&text, BUF_NO_MAX);
+	make(&text, prof, opts);
+	svg_add_text(out, buf_cstr(&text));
+	take_error(out, &text);
+	buf_deinit(&text);
+}
+
+static void add_head(struct buf *out, const struct profile *prof, const struct encoder_opts *opts)
+{
+	buf_add_str(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+			 "<meta http-equiv=\"Content-Security-Policy\" "
+			 "content=\"default-src 'none'; base-uri 'none'; form-action 'none'; "
+			 "script-src ");
+	add_hash(out, script);
+	buf_add_str(out, "; style-src ");
+	add_hash(out, style);
+	buf_add_str(out, "\">\n<meta name=\"viewport\" content=\"width=device-width, "
+			 "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
+			 "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
+	add_caption(out, prof, opts, caption_add_title);
+	buf_add_str(out, "</title>\n<style>");
+	buf_add_str(out, style);
+	buf_add_str(out, "</style>\n</head>\n");
+}
+
+/* What a reader without scripts sees. */
+static int add_plain(struct buf *out, const struct flame_frames *frames,
+		     const struct encoder_opts *opts)
+{
+	size_t before;
+	int err;
+
+	buf_add_str(out, "<noscript>\n");
+	if (opts->ledger_line) {
+		buf_add_str(out, "<p>");
+		svg_add_text(out, opts->ledger_line);
+		buf_add_str(out, "</p>\n");
+	}
+	buf_add_str(out,
+		    "<table class=\"plain\">\n<caption>The hottest functions (the rest of this "
+		    "report needs scripts)</caption>\n<thead><tr><th>self</th><th>%</th>"
+		    "<th>total</th><th>%</th><th>function</th></tr></thead>\n<tbody>\n");
+	before = out->len;
+	err = html_add_top(out, frames, caption_value(frames->prof, opts));
+	if (!err && out->len == before)
+		buf_add_str(out, "<tr><td colspan=\"5\">Nothing was sampled</td></tr>\n");
+	buf_add_str(out, "</tbody>\n</table>\n</noscript>\n");
+	return err;
+}
+
+static int add_profile(struct buf *out, struct html_trie *trie)
+{
+	struct buf binary, packed;
+	struct gzip_writer gzip;
+	int err;
+
+	buf_init(&binary, BUF_NO_MAX);
+	buf_init(&packed, BUF_NO_MAX);
+	err = html_add_binary(&binary, trie);
+	gzip_writer_init(&gzip, &packed);
+	gzip_writer_add(&gzip, buf_cstr(&binary), binary.len);
+	if (gzip_writer_finish(&gzip) && !err)
+		err = packed.err ? packed.err : -ENOMEM;
+	buf_add_str(out, "<script id=\"profile\" type=\"application/octet-stream;base64\">");
+	base64_add(out, buf_cstr(&packed), packed.len);
+	buf_add_str(out, "</script>\n");
+	buf_deinit(&binary);
+	buf_deinit(&packed);
+	return err;
+}
+
+static int add_body(struct buf *out, struct html_trie *trie, const struct encoder_opts *opts)
+{
+	const struct profile *prof = trie->frames.prof;
+	int err;
+
+	buf_add_str(out, "<body>\n<header id=\"head\"><div id=\"titles\"><h1>");
+	add_caption(out, prof, opts, caption_add_title);
+	buf_add_str(out, "</h1>\n<p class=\"subtitle\">");
+	add_caption(out, prof, opts, caption_add_subtitle);
+	buf_add_str(out, "</p></div></header>\n");
+	err = add_plain(out, &trie->frames, opts);
+	buf_add_str(out, "<script id=\"facts\" type=\"application/json\">");
+	if (!err)
+		err = html_add_facts(out, prof, opts);
+	buf_add_str(out, "</script>\n");
+	if (!err)
+		err = add_profile(out, trie);
+	buf_add_str(out, "<script>");
+	buf_add_str(out, script);
+	buf_add_str(out, "</script>\n</body>\n</html>\n");
+	return err;
+}
+
+static int encode(const struct profile *prof, const struct encoder_opts *opts, struct buf *out)
+{
+	struct html_trie trie;
+	int err;
+
+	if (prof->err)
+		return prof->err;
+	if (opts->value != PROFILE_NONE && prof->value_type_cnt &&
+	    opts->value >= prof->value_type_cnt)
+		return -EINVAL;
+	err = html_trie_init(&trie, prof, opts->by);
+	if (!err) {
+		add_head(out, prof, opts);
+		err = add_body(out, &trie, opts);
+	}
+	html_trie_deinit(&trie);
+	return err ? err : out->err;
+}
+
+const struct encoder encoder_html = {
+	.name = "html",
+	.extension = ".html",
+	.help = "report, one file for a browser: every value, flame graph, callers, tables, "
+		"filters",
+	.encode = encode,
+};
