@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -612,8 +611,8 @@ static void test_thinned_runs(void **state)
 		add_values(&prof, "short", 1 + run % 2, (1 + run % 2) * 1000000LL);
 		ledger_init(&ledger);
 		ledger.event_cnt = 1;
-		strcpy(ledger.events[0].name, "off-cpu");
-		strcpy(ledger.events[0].unit, "waits");
+		snprintf(ledger.events[0].name, sizeof(ledger.events[0].name), "off-cpu");
+		snprintf(ledger.events[0].unit, sizeof(ledger.events[0].unit), "waits");
 		ledger.events[0].sum.recorded = 20;
 		/* In one of the runs, chance had no say. */
 		ledger.events[0].thinned = run ? 100 : 0;
