@@ -13,9 +13,7 @@ mkdir -p "$out"
 # diff_of STATUS NAME ARG...: bpfprof_into.
 diff_of()
 {
-	local wanted=$1 name=$2
-	shift 2
-	bpfprof_into "$wanted" "$name" diff "$@"
+	bpfprof_into "$1" "$2" diff "${@:3}"
 }
 
 # quiet REGEX NAME: it has not.

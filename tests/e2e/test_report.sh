@@ -10,9 +10,7 @@ mkdir -p "$out"
 
 report()
 {
-	local wanted=$1 name=$2
-	shift 2
-	bpfprof_into "$wanted" "$name" report "$@"
+	bpfprof_into "$1" "$2" report "${@:3}"
 }
 
 # rows NAME KEY...: the rows of out/NAME as "self total KEY...", sorted.

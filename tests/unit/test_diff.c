@@ -566,6 +566,17 @@ static void test_runs(void **state)
 	}
 }
 
+/* Waits: one that is longer in every other run, which is of the other side, and one that is so in
+ * runs of both. */
+static void run_init(struct profile *prof, int run)
+{
+	profile_init(prof);
+	profile_add_value_type(prof, "waits", "count");
+	profile_add_value_type(prof, "off_cpu", "nanoseconds");
+	add_values(prof, "sleeps", 1, (run % 2 ? 200000000 : 100000000) + run * 100000);
+	add_values(prof, "locks", 1, 50000000 + (run / 2 % 2) * 40000000);
+}
+
 /* What was recorded to the last one differs by what the runs did, and by nothing else. */
 static void test_exact_runs(void **state)
 {
@@ -575,11 +586,7 @@ static void test_exact_runs(void **state)
 	for (int run = 0; run < 8; run++) {
 		struct profile prof = {0};
 
-		profile_init(&prof);
-		profile_add_value_type(&prof, "waits", "count");
-		profile_add_value_type(&prof, "off_cpu", "nanoseconds");
-		add_values(&prof, "sleeps", 1, (run % 2 ? 200000000 : 100000000) + run * 100000);
-		add_values(&prof, "locks", 1, 50000000 + (run / 2 % 2) * 40000000);
+		run_init(&prof, run);
 		assert_int_equal(diff_add(&diff, run % 2 ? DIFF_AFTER : DIFF_BEFORE, &prof, 1), 0);
 		profile_deinit(&prof);
 	}
@@ -602,12 +609,7 @@ static void test_thinned_runs(void **state)
 		struct ledger ledger;
 		struct profile prof = {0};
 
-		profile_init(&prof);
-		profile_add_value_type(&prof, "waits", "count");
-		profile_add_value_type(&prof, "off_cpu", "nanoseconds");
-		add_values(&prof, "sleeps", 1, (run % 2 ? 200000000 : 100000000) + run * 100000);
-		add_values(&prof, "locks", 1, 50000000 + (run / 2 % 2) * 40000000);
-		/* As often as not one of them was met: 1 or 0, and 3 or 4. */
+		run_init(&prof, run);
 		add_values(&prof, "short", 1 + run % 2, (1 + run % 2) * 1000000LL);
 		ledger_init(&ledger);
 		ledger.event_cnt = 1;
