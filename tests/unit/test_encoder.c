@@ -51,12 +51,17 @@ static void test_readers(void **state)
 		{"{closure#0} 3\n", "folded"},
 		{"# a comment\nmain;f 3\n", "folded"},
 		{"main;f 12 [000] 3\n", "folded"},
+		{"main;\x1b[31mf 3\n", "folded"},
+		{"main;\x1b[31mf 3\r\nmain 1\n", "folded"},
+		{"main;\x1b[31mf three\n", "pprof"},
+		{"\x1b\x01 3", "pprof"},
 		{"{}", "json"},
 		{" \n{ \"format\": 1}", "json"},
 		{"# ========\n# captured on\n", "perf-script"},
 		{"\n# x\napp 1 [000] 1.5: cycles: \n\t 1 f (/x)\n", "perf-script"},
 		{"   app 1 [000] 1.5: cycles: 1 f (/x)\n", "perf-script"},
 		{"\x0a\x04\x08\x01\x10\x02", "pprof"},
+		{"\x0a\x04\x08\x01\x10\x02 3\n", "pprof"},
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

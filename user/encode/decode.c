@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json_reader.h"
@@ -49,14 +50,30 @@ static int unpack(const void *data, size_t len, struct buf *plain, struct buf *w
 	return err;
 }
 
-/* What is text has no control bytes; every pprof file has some right at its start. */
+/* A first line of a name and a count, whatever bytes the name has but NUL. pprof files begin with a
+ * line's end (the tag of their first field). */
+static bool begins_with_stack(const uint8_t *bytes, size_t len)
+{
+	const uint8_t *end = memchr(bytes, '\n', len);
+	size_t at = end ? (size_t)(end - bytes) : 0, digits;
+
+	if (at && bytes[at - 1] == '\r')
+		at--;
+	for (digits = 0; at && bytes[at - 1] >= '0' && bytes[at - 1] <= '9'; at--)
+		digits++;
+	return digits && at > 1 && bytes[at - 1] == ' ' && !memchr(bytes, '\0', at);
+}
+
+/* What is text has no control bytes but in names of folded stacks; every pprof file has some right
+ * at its start. */
 static bool is_text(const void *data, size_t len)
 {
 	const uint8_t *bytes = data;
 
-	for (size_t i = 0; i < len && i < SNIFF_BYTES; i++) {
+	len = len < SNIFF_BYTES ? len : SNIFF_BYTES;
+	for (size_t i = 0; i < len; i++) {
 		if (bytes[i] < ' ' && bytes[i] != '\t' && bytes[i] != '\n' && bytes[i] != '\r')
-			return false;
+			return begins_with_stack(bytes, len);
 	}
 	return true;
 }
