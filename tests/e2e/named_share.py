@@ -16,7 +16,7 @@ import sys
 LOCATION = re.compile(r"\s+\d+: 0x[0-9a-f]+ (?:M=(\d+) )?(.*)")
 UNNAMED = re.compile(r"\[[^]]*\+0x[0-9a-f]+\] ")  # a file's name may have spaces
 MAPPING = re.compile(r"(\d+): 0x\S+ (\S.*?)(?: \(deleted\))? ?([0-9a-f]{16,})? ?(\[[FNLI\]\[]*\])?$")
-REASONS = {"no_symbol", "no_file", "file_changed", "bad_elf", "jit", "kptr_restrict", "no_kernel_symbol",
+REASONS = {"no_symbol", "no_file", "not_permitted", "file_changed", "bad_elf", "jit", "kptr_restrict", "no_kernel_symbol",
            "unknown_mapping", "no_time"}
 
 

@@ -188,10 +188,12 @@ static void test_reasons(void **state)
 	uint32_t gone = add_mapping(fix, "/a/gone", module_of_fd("/a/gone", -1, MODULE_NO_FILE));
 	uint32_t changed =
 		add_mapping(fix, "/a/new", module_of_fd("/a/new", -1, MODULE_FILE_CHANGED));
+	uint32_t refused = add_mapping(fix, "/a/refused",
+				       module_of_fd("/a/refused", -1, MODULE_NOT_PERMITTED));
 	uint32_t bad = add_mapping(fix, "/a/bad", module_of_fd("/a/bad", garbage, MODULE_PRESENT));
 	uint32_t unknown = add_mapping(fix, "[unknown]", NULL);
 	uint32_t good = add_mapping(fix, "/a/good", module_with_symbols("/a/good"));
-	uint32_t jit, locations[7];
+	uint32_t jit, locations[8];
 
 	anon->kind = MODULE_ANON;
 	jit = add_mapping(fix, "//anon", anon);
@@ -202,6 +204,7 @@ static void test_reasons(void **state)
 	locations[4] = profile_location(&fix->prof, jit, 0x7f0000001000, LOCATION_JIT);
 	locations[5] = profile_location(&fix->prof, PROFILE_NONE, 0x60, 0);
 	locations[6] = profile_location(&fix->prof, good, 0x1010, 0);
+	locations[7] = profile_location(&fix->prof, refused, 0x70, 0);
 	run(fix, false);
 	check_location(fix, locations[0], "[gone+0x10]", "[gone+0x10]");
 	check_location(fix, locations[1], "[new+0x20]", "[new+0x20]");
@@ -210,8 +213,10 @@ static void test_reasons(void **state)
 	check_location(fix, locations[4], "[anon+0x7f0000001000]", "[anon+0x7f0000001000]");
 	check_location(fix, locations[5], "[unknown+0x60]", "[unknown+0x60]");
 	check_location(fix, locations[6], "plain_c", "plain_c");
+	check_location(fix, locations[7], "[refused+0x70]", "[refused+0x70]");
 	assert_int_equal(unnamed_cnt(fix, "no_file"), 1);
 	assert_int_equal(unnamed_cnt(fix, "file_changed"), 1);
+	assert_int_equal(unnamed_cnt(fix, "not_permitted"), 1);
 	assert_int_equal(unnamed_cnt(fix, "bad_elf"), 1);
 	assert_int_equal(unnamed_cnt(fix, "unknown_mapping"), 2);
 	assert_int_equal(unnamed_cnt(fix, "jit"), 1);

@@ -184,7 +184,7 @@ struct capture_probe {
 	bool ok;
 	bool is_required; /* recording fails without it */
 	char detail[160]; /* what was found */
-	char fix[200]; /* how to mend it; "" when ok */
+	char fix[320]; /* how to mend it; "" when ok */
 };
 size_t capture_doctor(struct capture_probe *out, size_t max);
 

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "capture/capture.h"
 #include "capture/loader.h"
 #include "capture/samplers.h"
@@ -44,12 +45,26 @@ fix(struct capture_probe *probe, const char *fmt, ...)
 	va_end(args);
 }
 
-static void probe_privilege(struct capture_probe *probe)
+static void fix_refused(struct capture_probe *probe, const char *what)
 {
-	probe->ok = !geteuid();
-	detail(probe, "effective uid %d", (int)geteuid());
+	_cleanup_(buf_deinit) struct buf text;
+
+	buf_init(&text, BUF_NO_MAX);
+	privilege_explain(what, PRIVILEGES_RECORD, &text);
+	fix(probe, "%s", buf_cstr(&text));
+}
+
+static void probe_capability(struct capture_probe *probe, enum privilege privilege)
+{
+	const struct privilege_info *info = privilege_info(privilege);
+
+	probe->name = info->name;
+	probe->is_required = PRIVILEGES_RECORD & PRIVILEGE_BIT(privilege);
+	probe->ok = privilege_has(privilege);
+	detail(probe, "%s", info->feature);
 	if (!probe->ok)
-		fix(probe, "run with sudo");
+		fix(probe, "run with sudo, or give the binary %s; without it %s", info->name,
+		    info->without);
 }
 
 static void probe_btf(struct capture_probe *probe)
@@ -78,8 +93,7 @@ static void probe_perf(struct capture_probe *probe)
 	detail(probe, "cpu-clock on CPU 0 %s; perf_event_paranoid is %s",
 	       fd >= 0 ? "opens" : strerror(errno), paranoid ? paranoid : "unknown");
 	if (!probe->ok)
-		fix(probe, "run with sudo, or give the binary CAP_PERFMON; in a container allow "
-			   "perf_event_open in its seccomp profile");
+		fix_refused(probe, "perf_event_open");
 }
 
 static void probe_pmu(struct capture_probe *probe)
@@ -94,7 +108,8 @@ static void probe_pmu(struct capture_probe *probe)
 		syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 
 	probe->ok = fd >= 0;
-	detail(probe, "hardware cycle counter %s", fd >= 0 ? "opens" : strerror(errno));
+	detail(probe, "the hardware's cycle counter %s%s",
+	       fd >= 0 ? "opens" : "does not open: ", fd >= 0 ? "" : strerror(errno));
 	if (!probe->ok)
 		fix(probe, "nothing to mend on most virtual machines: cpu-clock is used; it cannot "
 			   "see code that runs with interrupts off");
@@ -127,8 +142,7 @@ static void probe_load(struct capture_probe *probe)
 		       (unsigned long long)loader_verified_insns(&loader),
 		       loader.vma_walk_ok ? "agrees with /proc/self/maps" : "FAILS its self-test");
 	if (err == -EPERM || err == -EACCES)
-		fix(probe, "run with sudo, or give the binary CAP_BPF and CAP_PERFMON; in a "
-			   "container: --privileged, or those capabilities and bpf(2)");
+		fix_refused(probe, "bpf(2)");
 	else if (err)
 		fix(probe, "`bpfprof -v record -d 1` shows the kernel's own words");
 	loader_close(&loader);
@@ -286,7 +300,6 @@ static const struct {
 	bool is_required;
 	probe_fn *run;
 } probes[] = {
-	{"privilege", false, probe_privilege},
 	{"kernel type information (BTF)", true, probe_btf},
 	{"perf events", true, probe_perf},
 	{"hardware counters (PMU)", false, probe_pmu},
@@ -304,14 +317,16 @@ static const struct {
 
 size_t capture_doctor(struct capture_probe *out, size_t max)
 {
-	size_t cnt = sizeof(probes) / sizeof(probes[0]);
+	size_t cnt = 0;
 
-	if (cnt > max)
-		cnt = max;
-	for (size_t i = 0; i < cnt; i++) {
-		out[i] = (struct capture_probe){.name = probes[i].name,
-						.is_required = probes[i].is_required};
-		probes[i].run(&out[i]);
+	for (int i = 0; i < PRIVILEGE_CNT && cnt < max; i++) {
+		out[cnt] = (struct capture_probe){0};
+		probe_capability(&out[cnt++], (enum privilege)i);
+	}
+	for (size_t i = 0; i < sizeof(probes) / sizeof(probes[0]) && cnt < max; i++) {
+		out[cnt] = (struct capture_probe){.name = probes[i].name,
+						  .is_required = probes[i].is_required};
+		probes[i].run(&out[cnt++]);
 	}
 	return cnt;
 }

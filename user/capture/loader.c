@@ -18,6 +18,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "base/privilege.h"
 #include "base/reader.h"
 #include "bpfprof.skel.h"
 #include "capture/cpus.h"
@@ -254,14 +255,18 @@ static int add_targets(struct loader *loader, const struct number_set *set,
 
 static void explain_load_failure(int err)
 {
+	_cleanup_(buf_deinit) struct buf why;
+
+	buf_init(&why, BUF_NO_MAX);
 	/* Of the verifier's refusals too the number is EACCES. */
-	if (err == -EPERM || (err == -EACCES && geteuid()))
-		log_error("load the BPF programs: not permitted: run as root, or give the binary "
-			  "CAP_BPF and CAP_PERFMON");
-	else if (access("/sys/kernel/btf/vmlinux", R_OK))
+	if (err == -EPERM || (err == -EACCES && geteuid())) {
+		privilege_explain("load the BPF programs", PRIVILEGES_RECORD, &why);
+		log_error("%s", buf_cstr(&why));
+		return;
+	}
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		log_error("load the BPF programs: the kernel has no BTF (/sys/kernel/btf/vmlinux): "
-			  "it needs "
-			  "CONFIG_DEBUG_INFO_BTF=y, or --btf FILE");
+			  "it needs CONFIG_DEBUG_INFO_BTF=y, or --btf FILE");
 	else
 		log_error("load the BPF programs: %s; -v shows the kernel's reason, `bpfprof "
 			  "doctor` what is missing",

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "cli/opts_help.h"
 
 const struct cli_status_help cli_statuses[] = {
@@ -59,7 +60,11 @@ bool cli_begin(const struct opts_spec *spec, int argc, char **argv, void *target
 	int err;
 
 	buf_init(&why, BUF_NO_MAX);
-	err = opts_parse(spec, argc, argv, target, args, &why);
+	err = spec->is_unprivileged ? privilege_drop() : 0;
+	if (err)
+		buf_printf(&why, "%s: giving up capabilities: %s", spec->name, strerror(-err));
+	else
+		err = opts_parse(spec, argc, argv, target, args, &why);
 	if (err) {
 		log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
 		*status_out = err == -EINVAL ? CLI_USAGE : CLI_FAILED;

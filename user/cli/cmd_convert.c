@@ -30,6 +30,7 @@ const struct opts_spec convert_spec = {
 	.summary = "Turn profiles into another format; several are merged",
 	.details = "FILEs are pprof, folded text (one or two columns of counts), the text of perf\n"
 		   "script, or our .json; gzipped or not. '-' is standard input.",
+	.is_unprivileged = true,
 	.options = convert_options,
 	.examples = convert_examples,
 	.writes_profiles = true,

@@ -48,6 +48,7 @@ const struct opts_spec diff_spec = {
 		   "differently\n"
 		   "while the two were recorded is a change as well: `bpfprof compare` repeats "
 		   "runs.",
+	.is_unprivileged = true,
 	.options = diff_options,
 	.examples = diff_examples,
 };

@@ -75,6 +75,7 @@ const struct opts_spec report_spec = {
 	.usage = "report FILE... [OPTIONS]",
 	.summary = "Show a profile (pprof, folded text) in the terminal; several are merged",
 	.details = "A FILE called '-' is standard input.",
+	.is_unprivileged = true,
 	.options = report_options,
 	.examples = report_examples,
 };

@@ -54,6 +54,7 @@ const struct opts_spec symbolize_spec = {
 		"in /usr/lib/debug, and on the servers in $DEBUGINFOD_URLS (libdebuginfod1). Only\n"
 		"one with the right build-id is used. Frames of the kernel and of JIT code keep\n"
 		"the names that they were recorded with.",
+	.is_unprivileged = true,
 	.options = symbolize_options,
 	.examples = symbolize_examples,
 	.writes_profiles = true,

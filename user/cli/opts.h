@@ -94,6 +94,7 @@ struct opts_spec {
 	const struct opt *options;
 	const struct opts_example *examples;
 	bool writes_profiles; /* the help lists what the extensions of -o mean */
+	bool is_unprivileged; /* capabilities of the binary are given up (privilege_drop()) */
 	/*
 	 * For commands that run another one: is @arg, found where options may stand, an argument of
 	 * ours (true) or the first word of COMMAND (false)? NULL: arguments are files, gathered in

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "cli/func_table.h"
 #include "cli/record.h"
 #include "profile/value_hist.h"
@@ -121,12 +122,31 @@ static void print_heap(const struct recording *rec)
 		fs_write_all(STDERR_FILENO, out.data, out.len);
 }
 
+/* Frames that have no name because we may not read their files. */
+static void warn_not_permitted(const struct ledger *ledger)
+{
+	const struct ledger_reasons *unnamed = &ledger->frames.unnamed;
+	_cleanup_(buf_deinit) struct buf why;
+
+	buf_init(&why, BUF_NO_MAX);
+	for (uint32_t i = 0; i < unnamed->cnt; i++) {
+		if (strcmp(unnamed->items[i].name, "not_permitted") || !unnamed->items[i].cnt)
+			continue;
+		privilege_explain("reading the files of their programs and libraries (-v names "
+				  "them)",
+				  PRIVILEGES_FILES, &why);
+		log_warn("%llu frames have no names: %s", (unsigned long long)unnamed->items[i].cnt,
+			 buf_cstr(&why));
+	}
+}
+
 void record_summary(const struct recording *rec, const struct profile *prof,
 		    const struct ledger *ledger)
 {
 	_cleanup_(buf_deinit) struct buf line;
 
 	buf_init(&line, BUF_NO_MAX);
+	warn_not_permitted(ledger);
 	if (log_get_level() < LOG_NORMAL)
 		return;
 	print_waits(rec, prof);

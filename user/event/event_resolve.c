@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "event/event.h"
 #include "event/event_names.h"
 #include "event/event_parse.h"
@@ -176,8 +177,7 @@ static int explain(const struct event *event, const struct event_scope *scope, i
 			   "CAP_PERFMON, or count user mode only: %s:u",
 			   event->name);
 	else if (is_refused(err))
-		buf_add_str(why, "perf_event_open: not permitted: run as root, or give the binary "
-				 "CAP_PERFMON and CAP_BPF");
+		privilege_explain("perf_event_open", PRIVILEGES_RECORD, why);
 	else if (!scope->is_counting && is_pmu_counter(event) && can_count(event))
 		buf_printf(
 			why,

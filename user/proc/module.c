@@ -108,7 +108,7 @@ enum { CANDIDATE_MAP_FILES = 0, CANDIDATE_EXE = 1, CANDIDATE_CNT = 4 };
 
 static void module_find_file(struct module *module, pid_t tgid, uint64_t start, uint64_t end)
 {
-	bool is_known = module->identity.ino != 0;
+	bool is_known = module->identity.ino != 0, is_refused = false;
 
 	module->absence = MODULE_NO_FILE;
 	for (int which = 0; which < CANDIDATE_CNT; which++) {
@@ -123,8 +123,12 @@ static void module_find_file(struct module *module, pid_t tgid, uint64_t start, 
 		fd = open_verified(path, &module->identity);
 		/* A file under its own name: somebody has replaced it. The others may rightly be
 		 * another file (exe), or another mapping by now (map_files). */
-		if ((fd == -ESTALE || fd == -EINVAL) && which > CANDIDATE_EXE)
+		if ((fd == -ESTALE || fd == -EINVAL) && which > CANDIDATE_EXE && !is_refused)
 			module->absence = MODULE_FILE_CHANGED;
+		if (fd == -EACCES || fd == -EPERM) {
+			is_refused = true;
+			module->absence = MODULE_NOT_PERMITTED;
+		}
 		if (fd < 0)
 			continue;
 		module->fd = fd;
@@ -220,6 +224,8 @@ struct module *module_open(pid_t tgid, uint64_t start, uint64_t end, const char 
 		return module;
 	}
 	module_find_file(module, tgid, start, end);
+	if (module->absence == MODULE_NOT_PERMITTED)
+		log_debug("%s: not permitted to read it (process %d)", module->path, (int)tgid);
 	if (is_shared_memory(module->path) && (module->fd < 0 || !is_elf(module->fd)))
 		module_make_anon(module);
 	if (module->fd < 0)

@@ -27,6 +27,7 @@ enum module_absence {
 	MODULE_PRESENT,
 	MODULE_NO_FILE, /* nothing under its path any more */
 	MODULE_FILE_CHANGED, /* a file is there, but another than the one that is mapped */
+	MODULE_NOT_PERMITTED, /* it may be there: we may not look, or not read it */
 };
 
 /* What the kernel side saw of the file; fields it could not read are 0. */

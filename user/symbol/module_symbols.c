@@ -26,7 +26,9 @@ static const char *absence_reason(const struct module *module, const char *path)
 	if (module->kind == MODULE_ANON)
 		return "jit";
 	if (module->fd < 0)
-		return module->absence == MODULE_FILE_CHANGED ? "file_changed" : "no_file";
+		return module->absence == MODULE_FILE_CHANGED	 ? "file_changed"
+		       : module->absence == MODULE_NOT_PERMITTED ? "not_permitted"
+								 : "no_file";
 	if (module_is_rewritten(module))
 		return "file_changed";
 	return NULL;

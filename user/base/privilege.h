@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What of root's power we have, and what it is for: the capabilities(7) that bpfprof uses. Linux
+ * 5.8 made CAP_BPF and CAP_PERFMON of parts of CAP_SYS_ADMIN, 5.9 CAP_CHECKPOINT_RESTORE; who has
+ * CAP_SYS_ADMIN has them.
+ */
+#ifndef BPFPROF_BASE_PRIVILEGE_H
+#define BPFPROF_BASE_PRIVILEGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+enum privilege {
+	PRIVILEGE_BPF,
+	PRIVILEGE_PERFMON,
+	PRIVILEGE_SYS_PTRACE,
+	PRIVILEGE_DAC_READ_SEARCH,
+	PRIVILEGE_CHECKPOINT_RESTORE,
+	PRIVILEGE_SYSLOG,
+	PRIVILEGE_SYS_ADMIN,
+	PRIVILEGE_CNT,
+};
+
+/* As a bit of a set. */
+#define PRIVILEGE_BIT(privilege) (1U << (privilege))
+
+/* What every recording needs, and what opening other users' programs and libraries may need. */
+#define PRIVILEGES_RECORD (PRIVILEGE_BIT(PRIVILEGE_BPF) | PRIVILEGE_BIT(PRIVILEGE_PERFMON))
+#define PRIVILEGES_FILES                                                                  \
+	(PRIVILEGE_BIT(PRIVILEGE_SYS_PTRACE) | PRIVILEGE_BIT(PRIVILEGE_DAC_READ_SEARCH) | \
+	 PRIVILEGE_BIT(PRIVILEGE_CHECKPOINT_RESTORE))
+
+struct privilege_info {
+	const char *name; /* "CAP_BPF" */
+	const char *feature; /* what is done with it: "load BPF programs" */
+	const char *without; /* what is then: "nothing can be recorded" */
+};
+
+/* Of @privilege; static. */
+const struct privilege_info *privilege_info(enum privilege privilege);
+
+/* Is it in effect for this thread? */
+bool privilege_has(enum privilege privilege);
+
+/* Append the names of those of @set that are not in effect, "CAP_BPF and CAP_PERFMON"; how many
+ * they are. */
+size_t privilege_missing(unsigned int set, struct buf *out);
+
+/* Append why @what was refused, one line without its end: which of @set are missing and where to
+ * get them, or, where none is, who else may have said no. */
+void privilege_explain(const char *what, unsigned int set, struct buf *out);
+
+/*
+ * Give up all of them for good, unless we are root: a binary that has them of its own must not read
+ * or do anything for its caller that the caller may not. 0 or negative errno.
+ */
+int privilege_drop(void);
+
+#endif
