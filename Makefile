@@ -204,6 +204,10 @@ test-live: all ## real programs under load beside perf: complete stacks, cost pe
 	@BUILD=$(O) tests/live/speed.sh --check
 	@BUILD=$(O) tests/live/race.sh
 
+.PHONY: test-faults
+test-faults: all ## every call of a recording fails once: hours; FAULTS="--mode on-cpu --call bpf" for some
+	@BUILD=$(O) tests/faults/run $(FAULTS)
+
 .PHONY: check-readers
 check-readers: all ## our files in readers from the npm registry: speedscope, Firefox Profiler, pprof-format
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi

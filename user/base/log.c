@@ -3,12 +3,14 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 
 static enum log_level current_level = LOG_NORMAL;
+static atomic_bool is_error_told;
 
 void log_set_level(enum log_level level)
 {
@@ -69,6 +71,12 @@ void log_error(const char *fmt, ...)
 	va_start(args, fmt);
 	log_va("bpfprof: ", fmt, args);
 	va_end(args);
+	atomic_store(&is_error_told, true);
+}
+
+bool log_error_is_told(void)
+{
+	return atomic_load(&is_error_told);
 }
 
 void log_warn(const char *fmt, ...)

@@ -168,21 +168,24 @@ int command_release(struct command *cmd)
 {
 	sigset_t pipe_signal, before;
 	ssize_t len;
-	int err = 0;
+	int err = 0, go_err;
 
 	/* A child that died meanwhile must give EPIPE here, not kill us. */
 	sigemptyset(&pipe_signal);
 	sigaddset(&pipe_signal, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
 	cmd->released_ns = clock_monotonic_ns();
-	len = TEMP_FAILURE_RETRY(write(cmd->go_fd, "", 1));
-	if (len != 1 && errno == EPIPE)
+	go_err = TEMP_FAILURE_RETRY(write(cmd->go_fd, "", 1)) == 1 ? 0 : -errno;
+	if (go_err == -EPIPE)
 		sigtimedwait(&pipe_signal, NULL, &(const struct timespec){0});
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	close_fd(&cmd->go_fd);
 	len = TEMP_FAILURE_RETRY(read(cmd->exec_fd, &err, sizeof(err)));
 	close_fd(&cmd->exec_fd);
-	if (len != sizeof(err))
+	/* A child that was not let go has left. */
+	if (go_err && go_err != -EPIPE)
+		err = go_err;
+	else if (len != sizeof(err))
 		return 0; /* exec closed the pipe; or a signal ended the child: command_wait() */
 	command_wait(cmd);
 	return err;

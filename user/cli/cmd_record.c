@@ -145,6 +145,14 @@ static int failure(const struct recording *rec)
 	return rec->opts->args.command ? CLI_COMMAND_FAILED : CLI_FAILED;
 }
 
+/* What failed without a word (mostly for lack of memory) has one here. @err. */
+static int explain(const char *what, int err)
+{
+	if (err < 0 && !log_error_is_told())
+		log_error("%s: %s", what, strerror(-err));
+	return err;
+}
+
 /* -D, then events on; COMMAND runs from the earlier of the two. Exit status. */
 static int begin_sampling(struct recording *rec)
 {
@@ -158,7 +166,7 @@ static int begin_sampling(struct recording *rec)
 	}
 	if (status)
 		return status;
-	if (capture_start(rec->capture))
+	if (explain("start sampling", capture_start(rec->capture)))
 		return failure(rec);
 	return rec->opts->delay_ns ? CLI_OK : release_command(rec);
 }
@@ -287,18 +295,20 @@ static int run(struct recording *rec)
 {
 	int status;
 
-	if (open_outputs(rec) || open_capture(rec) || start_command(rec))
+	if (explain("open the outputs", open_outputs(rec)) ||
+	    explain("set up the recording", open_capture(rec)) ||
+	    explain("start the command", start_command(rec)))
 		return failure(rec);
 	status = begin_sampling(rec);
 	if (status)
 		return status;
-	if (sample(rec)) {
+	if (explain("record", sample(rec))) {
 		/* The windows that were written have their books. */
 		if (rec->totals.event_cnt)
 			record_stats(rec);
 		return failure(rec);
 	}
-	if (end_sampling(rec))
+	if (explain("write the outputs", end_sampling(rec)))
 		return failure(rec);
 	if (rec->opts->open)
 		show_file(rec->outputs.first_file);

@@ -33,8 +33,10 @@ int debug_dirs_init(struct debug_dirs *dirs, const struct opts_list *args)
 	int err = 0;
 
 	dirs->items = calloc(args->cnt + 1, sizeof(*dirs->items));
-	if (!dirs->items)
+	if (!dirs->items) {
+		log_error("debug folders: %s", strerror(ENOMEM));
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < args->cnt && !err; i++)
 		err = resolve(args->items[i], &dirs->items[i]);
 	return err;

@@ -486,6 +486,7 @@ static int record_opts_check(struct record_opts *opts, struct buf *why)
 bool record_opts_parse(struct record_opts *opts, int argc, char **argv, int *status_out)
 {
 	_cleanup_(buf_deinit) struct buf why;
+	int err;
 
 	*opts = (struct record_opts){0};
 	buf_init(&why, BUF_NO_MAX);
@@ -496,8 +497,9 @@ bool record_opts_parse(struct record_opts *opts, int argc, char **argv, int *sta
 		*status_out = CLI_USAGE;
 		return false;
 	}
-	if (debug_dirs_init(&opts->debug_dirs, &opts->debug_dir_args)) {
-		*status_out = CLI_USAGE;
+	err = debug_dirs_init(&opts->debug_dirs, &opts->debug_dir_args);
+	if (err) {
+		*status_out = err == -ENOMEM ? CLI_FAILED : CLI_USAGE;
 		return false;
 	}
 	if (opts->call_graph && strcmp(opts->call_graph, "auto") && strcmp(opts->call_graph, "fp"))

@@ -9,19 +9,26 @@
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "cli/cli.h"
 
+enum { RAISE_TRIES = 1000 };
+
+/* Who is not woken waits for ever, so an error is not the last word. */
 static void raise_event(int fd)
 {
 	const uint64_t one = 1;
 
-	/* Fails only when the counter is full: then the reader is woken anyway. */
-	while (write(fd, &one, sizeof(one)) < 0 && errno == EINTR)
-		;
+	/* EAGAIN: the counter is full, and the reader woken anyway. */
+	for (int i = 0; i < RAISE_TRIES; i++) {
+		if (write(fd, &one, sizeof(one)) == sizeof(one) || errno == EAGAIN)
+			return;
+		nanosleep(&(const struct timespec){.tv_nsec = NSEC_PER_MSEC}, NULL);
+	}
 }
 
 static void __attribute__((noreturn)) leave_at_once(struct stopper *stopper)
