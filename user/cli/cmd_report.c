@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -10,9 +11,11 @@
 #include "cli/cli.h"
 #include "cli/inputs.h"
 #include "cli/report.h"
+#include "cli/tui.h"
 #include "profile/ledger.h"
 
 #define TREE_PERCENT_LIMIT 0.5
+enum { LIMIT_DEFAULT = 40 };
 
 struct report_opts {
 	bool stdio, tree;
@@ -44,7 +47,8 @@ static const struct opt report_options[] = {
 	{OPT_STRING, 0, "callers", "FUNC", AT(callers, const char *),
 	 .help = "who calls FUNC (a name or a glob)"},
 	{OPT_STRING, 0, "callees", "FUNC", AT(callees, const char *), .help = "whom FUNC calls"},
-	{OPT_FLAG, 0, "stdio", AT(stdio, bool), .help = "accepted: text is what there is"},
+	{OPT_FLAG, 0, "stdio", AT(stdio, bool),
+	 .help = "text on a terminal too, instead of the full screen"},
 
 	{OPT_GROUP, .help = "What is shown"},
 	{OPT_STRING, 0, "value", "NAME", AT(value, const char *),
@@ -74,7 +78,9 @@ const struct opts_spec report_spec = {
 	.name = "report",
 	.usage = "report FILE... [OPTIONS]",
 	.summary = "Show a profile (pprof, folded text) in the terminal; several are merged",
-	.details = "A FILE called '-' is standard input.",
+	.details = "On a terminal the report fills the screen ('h' there tells the keys), unless "
+		   "text is asked for: by --stdio, a view, --format, --limit, --percent-limit or "
+		   "--sort with keys; elsewhere it is text. A FILE called '-' is standard input.",
 	.is_unprivileged = true,
 	.options = report_options,
 	.examples = report_examples,
@@ -96,6 +102,11 @@ static void add_header(const struct report *report, struct buf *out)
 		buf_add_char(out, '\n');
 		ledger_deinit(&ledger);
 	}
+}
+
+static uint64_t limit_of(const struct report_opts *opts)
+{
+	return opts->limit ? opts->limit : LIMIT_DEFAULT;
 }
 
 static int add_neighbours(const struct report *report, const char *func, enum report_side side,
@@ -133,19 +144,19 @@ static int add_table(const struct report_opts *opts, const struct report *report
 	int err;
 
 	if (is_order && opts->format.bits == REPORT_TEXT)
-		return func_table_print(report->table, order, opts->limit, report->unit, out);
+		return func_table_print(report->table, order, limit_of(opts), report->unit, out);
 	err = report_keys_parse(report->prof, is_order ? "symbol,dso" : opts->sort, &keys);
 	return err ? err
 		   : report_by_keys(report, &keys, (enum report_format)opts->format.bits,
-				    opts->limit, opts->percent_limit, out);
+				    limit_of(opts), opts->percent_limit, out);
 }
 
 static int add_views(const struct report_opts *opts, const struct report *report, struct buf *out)
 {
-	int err = add_neighbours(report, opts->callers, REPORT_CALLERS, opts->limit, out);
+	int err = add_neighbours(report, opts->callers, REPORT_CALLERS, limit_of(opts), out);
 
 	if (!err)
-		err = add_neighbours(report, opts->callees, REPORT_CALLEES, opts->limit, out);
+		err = add_neighbours(report, opts->callees, REPORT_CALLEES, limit_of(opts), out);
 	if (!err && opts->tree) {
 		buf_add_char(out, '\n');
 		err = report_tree(
@@ -186,6 +197,37 @@ static int show(const struct report_opts *opts, const struct profile *prof, uint
 	return CLI_FAILED;
 }
 
+/* Is the full screen wanted: nobody asked for text, and there is a person who could look? */
+static bool is_for_screen(const struct report_opts *opts)
+{
+	enum func_sort order;
+
+	return !opts->stdio && !opts->tree && !opts->callers && !opts->callees &&
+	       !opts->format.text && !opts->limit && opts->percent_limit < 0 &&
+	       order_of(opts->sort, &order) && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+/* As text where no full screen can be had. */
+static int show_on_screen(const struct report_opts *opts, const struct profile *prof,
+			  uint32_t value)
+{
+	_cleanup_(buf_deinit) struct buf files;
+	struct tui_opts tui = {.value = value, .sort = FUNC_BY_SELF};
+	int err;
+
+	buf_init(&files, BUF_NO_MAX);
+	for (size_t i = 0; i < opts->args.operands.cnt; i++)
+		buf_printf(&files, "%s%s", i ? " " : "", opts->args.operands.items[i]);
+	tui.files = buf_cstr(&files);
+	order_of(opts->sort, &tui.sort);
+	err = report_tui(prof, &tui);
+	if (err == -ENOTTY)
+		return show(opts, prof, value);
+	if (err)
+		log_error("report: %s", strerror(-err));
+	return err ? CLI_FAILED : CLI_OK;
+}
+
 static int report_files(const struct report_opts *opts)
 {
 	_cleanup_(profile_deinit) struct profile prof = {0};
@@ -203,12 +245,14 @@ static int report_files(const struct report_opts *opts)
 	if (inputs_load(&opts->args.operands, &prof))
 		return CLI_FAILED;
 	value = profile_pick_value(&prof, opts->value);
-	return value == PROFILE_NONE ? CLI_FAILED : show(opts, &prof, value);
+	if (value == PROFILE_NONE)
+		return CLI_FAILED;
+	return is_for_screen(opts) ? show_on_screen(opts, &prof, value) : show(opts, &prof, value);
 }
 
 int cmd_report(int argc, char **argv)
 {
-	struct report_opts opts = {.limit = 40, .percent_limit = -1};
+	struct report_opts opts = {.percent_limit = -1};
 	int status;
 
 	if (cli_begin(&report_spec, argc, argv, &opts, &opts.args, &status))

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The full-screen `bpfprof report`: a picture, a key, and again. */
+#include "base/cleanup.h"
+#include "cli/tui.h"
+
+int report_tui(const struct profile *prof, const struct tui_opts *opts)
+{
+	_cleanup_(screen_close) struct screen screen;
+	_cleanup_(tui_deinit) struct tui tui = {0};
+	int err = screen_open(&screen, -1);
+
+	if (!err)
+		err = tui_init(&tui, prof, opts);
+	while (!err && !tui.is_done) {
+		tui_draw(&tui, &screen);
+		err = tui_key(&tui, screen_key(&screen, -1));
+	}
+	return err;
+}
