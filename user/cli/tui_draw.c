@@ -21,17 +21,16 @@ static void put(struct pen *pen, unsigned int style, const char *text)
 		screen_put(pen->screen, pen->row, pen->column, pen->screen->columns, style, text);
 }
 
-/* "  57.14%", with ~ before what is noise; nothing where there is nothing. */
+/* "  57.14%"; "  ~0.07%" where that is noise; nothing where there is nothing. */
 static void put_share(struct pen *pen, int64_t part, int64_t whole)
 {
 	bool is_noise = report_is_noise(&pen->tui->report, part);
 	double percent = percent_of(part, whole);
-	char text[32];
+	char share[32] = "", text[32];
 
 	if (part)
-		snprintf(text, sizeof(text), "%s%6.2f%%", is_noise ? "~" : " ", percent);
-	else
-		snprintf(text, sizeof(text), "%8s", "");
+		snprintf(share, sizeof(share), "%s%.2f%%", is_noise ? "~" : "", percent);
+	snprintf(text, sizeof(text), "%8.30s", share);
 	put(pen, is_noise ? SCREEN_DIM : percent >= HOT_PERCENT ? SCREEN_HOT : SCREEN_NORMAL, text);
 }
 
