@@ -66,7 +66,7 @@ static const struct opt report_options[] = {
 };
 
 static const struct opts_example report_examples[] = {
-	{"bpfprof report app.pb.gz", "the hottest functions"},
+	{"bpfprof report app.pb.gz", "full screen; elsewhere the hottest functions"},
 	{"bpfprof report --tree --percent-limit 5 app.pb.gz", "the main branches"},
 	{"bpfprof report --callers malloc app.pb.gz", "who allocates"},
 	{"bpfprof report --sort comm,dso app.pb.gz", "by process and module"},
@@ -78,9 +78,9 @@ const struct opts_spec report_spec = {
 	.name = "report",
 	.usage = "report FILE... [OPTIONS]",
 	.summary = "Show a profile (pprof, folded text) in the terminal; several are merged",
-	.details = "On a terminal the report fills the screen ('h' there tells the keys), unless "
-		   "text is asked for: by --stdio, a view, --format, --limit, --percent-limit or "
-		   "--sort with keys; elsewhere it is text. A FILE called '-' is standard input.",
+	.details = "On a terminal the report fills the screen ('h' there tells the keys), unless\n"
+		   "text is asked for: by --stdio, a view, --format, --limit, --percent-limit, or\n"
+		   "--sort with keys. Elsewhere it is text. A FILE called '-' is standard input.",
 	.is_unprivileged = true,
 	.options = report_options,
 	.examples = report_examples,
