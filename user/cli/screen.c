@@ -39,6 +39,7 @@ static bool can_move(void)
 {
 	const char *term = getenv("TERM");
 	const char *move;
+	bool is_able;
 	int status;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term || !*term)
@@ -46,7 +47,9 @@ static bool can_move(void)
 	if (setupterm(term, STDOUT_FILENO, &status) != OK)
 		return false;
 	move = tigetstr("cup");
-	return move && move != (const char *)-1;
+	is_able = move && move != (const char *)-1;
+	del_curterm(cur_term);
+	return is_able;
 }
 
 static bool start_colours(void)
