@@ -103,6 +103,14 @@ static __always_inline void wait_fill(struct bp_record *rec, struct bp_weight *w
 	rec->variance = counted.variance;
 }
 
+/* A wait is of the moment that it began at, as far as it lies in the window. */
+static __always_inline void wait_is_at(struct bp_record *rec, const struct bp_wait *wait,
+				       __u64 end_ns)
+{
+	if (cfg.bucket_ns)
+		who_is_at(&rec->who, end_ns - wait->blocked_ns - wait->runnable_ns);
+}
+
 /* Record under no stack what the slot's record says. 0, or the bp_loss + 1. */
 static __always_inline __u32 record_without_stack(__u32 slot, struct bp_scratch *s, __u32 outcome)
 {
@@ -192,6 +200,7 @@ static __always_inline void record_new(const struct bp_cpu *cpu, struct bp_resum
 	}
 	who_is(&s->rec.who, next, bpf_get_smp_processor_id());
 	wait_fill(&s->rec, weight, &resume->wait, resume->part, resume->threshold_ns);
+	wait_is_at(&s->rec, &resume->wait, bpf_ktime_get_ns());
 	sample_book(counters, record_without_stack(slot, s, BP_STACK_NEVER_RAN));
 	scratch_release(s);
 }
@@ -437,6 +446,7 @@ __noinline int resumed_fill(__u32 slot, __u32 cpu_nr)
 	s->rec.who.waker = own->resume.waker;
 	wait_fill(&s->rec, &own->weight, &own->resume.wait, own->resume.part,
 		  own->resume.threshold_ns);
+	wait_is_at(&s->rec, &own->resume.wait, bpf_ktime_get_ns());
 	if (cfg.no_kernel_stacks)
 		s->rec.kernel_cnt = 0;
 	else

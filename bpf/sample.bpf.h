@@ -199,6 +199,8 @@ static __always_inline void sample_record(void *ctx, __u32 slot, struct bp_scrat
 
 	who_is(&s->rec.who, task, bpf_get_smp_processor_id());
 	s->rec.who.waker = waker;
+	if (cfg.bucket_ns)
+		who_is_at(&s->rec.who, bpf_ktime_get_ns());
 	outcome = sample_walk(ctx, slot, s, task, trigger);
 	sample_book(counters, outcome == STEP_SNAPSHOT ? 0 : sample_store(slot, s, outcome));
 }

@@ -30,4 +30,10 @@ static __always_inline void who_is(struct bp_who *who, struct task_struct *task,
 		who->cgroup_id = BPF_CORE_READ(task, cgroups, dfl_cgrp, kn, id);
 }
 
+/* --timeline: what happened at CLOCK_MONOTONIC @when_ns is of that moment alone. */
+static __always_inline void who_is_at(struct bp_who *who, __u64 when_ns)
+{
+	who->bucket = 1 + when_ns / cfg.bucket_ns;
+}
+
 #endif

@@ -108,6 +108,7 @@ struct bp_who {
 	char process[BP_COMM_BYTES];
 	__u64 waker; /* --wakers: which BP_PART_WAKER record has the stack of who ended the wait; 0:
 			none */
+	__u64 bucket; /* --timeline: 1 + CLOCK_MONOTONIC / bucket_ns, so that 0 is "not asked" */
 };
 
 /* The events of a recording: index of bp_shard.events. */
@@ -293,7 +294,7 @@ struct bp_record {
 	__u64 frames[BP_FRAMES_MAX + 1]; /* kernel, leaf first, then user, leaf first; one spare */
 };
 
-enum { BP_RECORD_HEAD_BYTES = 128 };
+enum { BP_RECORD_HEAD_BYTES = 136 };
 
 /*
  * A sample whose walk met an executable without rows yet: what was walked so far, and all that
@@ -432,14 +433,15 @@ struct bp_config {
 			runnable */
 	__u32 budget; /* of a CPU's time for waits' stacks, in 1/1024; 0: no bound */
 	__u64 min_block_ns, max_block_ns;
+	__u64 bucket_ns; /* --timeline: how wide one is; 0: no time is kept */
 	__u64 cgroup_ids[BP_CGROUPS_MAX];
 	struct bp_event_config events[BP_EVENTS_SAMPLED];
 };
 
 _Static_assert(sizeof(struct bp_exe_key) == 40, "no padding");
-_Static_assert(sizeof(struct bp_who) == 72, "no padding");
+_Static_assert(sizeof(struct bp_who) == 80, "no padding");
 _Static_assert(sizeof(struct bp_stack) == 24, "no padding");
-_Static_assert(sizeof(struct bp_count) == 120, "no padding");
+_Static_assert(sizeof(struct bp_count) == 128, "no padding");
 _Static_assert(sizeof(struct bp_event_counters) == 120, "no padding");
 _Static_assert(sizeof(struct bp_record) == BP_RECORD_HEAD_BYTES + 8 * (BP_FRAMES_MAX + 1),
 	       "no padding");

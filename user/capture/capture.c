@@ -284,6 +284,7 @@ int capture_start(struct capture *cap)
 		return err;
 	if (cap->wait_opts.is_wanted)
 		cap->window_start_ns = cap->loader.mem.ctl->waits_start_ns;
+	cap->drain.window_start_ns = cap->window_start_ns;
 	if (started_ns)
 		cap->start_ns = clock_boottime_ns() - started_ns;
 	rows_feed_preload(&cap->rows);
@@ -526,7 +527,7 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	*out_profile = cap->drain.prof;
 	*out_ledger = ledger;
 	cap->window_time_ns = clock_realtime_ns();
-	cap->window_start_ns = now;
+	cap->window_start_ns = cap->drain.window_start_ns = now;
 	cap->drain.prof = NULL;
 	free(cap->handed_modules);
 	cap->handed_modules = drain_take_modules(&cap->drain, &cap->handed_cnt);

@@ -91,6 +91,8 @@ struct capture_opts {
 	bool no_kernel_stacks, no_user_stacks;
 	bool no_kernel_names; /* nobody will ask for them: --no-symbols */
 	uint32_t by; /* enum capture_by; 0: BY_COMM */
+	uint64_t bucket_ns; /* --timeline: samples of one bucket are of one time; 0: no time is kept
+			     */
 	uint32_t max_depth; /* user frames kept; 0: the limit */
 	uint64_t max_kernel_bytes; /* bound for our maps; 0: default */
 	const char *btf_path; /* --btf; NULL: the kernel's own */

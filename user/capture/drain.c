@@ -15,6 +15,7 @@
 #include "capture/heap.h"
 #include "capture/labels.h"
 #include "capture/samplers.h"
+#include "profile/timeline.h"
 #include "profile/value_hist.h"
 
 /*
@@ -77,6 +78,15 @@ static void fill_values(const struct drain *drain, const struct counted *counted
 	values[at->sum] = sum + sum2;
 }
 
+/* The begin of the bucket @nr, in the window: it is counted in whole buckets from the one in which
+ * the window began. */
+static uint64_t time_in_window(const struct drain *drain, uint64_t nr)
+{
+	uint64_t first = drain->window_start_ns / drain->bucket_ns;
+
+	return nr > first ? (nr - first) * drain->bucket_ns : 0;
+}
+
 static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
 			const struct bp_who *who, const struct counted *counted)
 {
@@ -86,6 +96,9 @@ static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
 	uint32_t sample;
 
 	fill_values(drain, counted, values);
+	if (who->bucket)
+		labels = timeline_labels(drain->prof, labels,
+					 time_in_window(drain, who->bucket - 1));
 	if (event == BP_EVENT_SWITCH)
 		labels = wait_labels(drain, labels, who, counted->key);
 	else if (drain->has_hist)
@@ -219,6 +232,7 @@ int drain_init(struct drain *drain, struct loader *loader, const struct capture_
 		.loader = loader,
 		.samplers = samplers,
 		.by = opts->by,
+		.bucket_ns = opts->bucket_ns,
 		.max_depth = opts->max_depth,
 		.wait_opts = opts->waits,
 		.parallelism = opts->parallelism,

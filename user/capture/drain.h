@@ -55,6 +55,8 @@ struct drain {
 	size_t module_cnt, module_cap;
 	uint32_t kernel_mapping, anon_mapping, unknown_mapping;
 	const struct kernel_map *kernel; /* borrowed; NULL: nobody wants names */
+	uint64_t bucket_ns; /* of the time that is kept; 0: none is */
+	uint64_t window_start_ns; /* CLOCK_MONOTONIC */
 	uint64_t epoch_start_ns, epoch_end_ns; /* of the one that is drained, CLOCK_MONOTONIC */
 	struct jit jit;
 	uint32_t *stack_ids; /* owned: shard stack -> profile stack */

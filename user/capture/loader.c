@@ -120,6 +120,7 @@ static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
 
 	cfg->abi_hash = BP_ABI_HASH;
 	cfg->by = by_bits(opts);
+	cfg->bucket_ns = opts->bucket_ns;
 	cfg->stacks_cnt = sizes->stacks_cnt;
 	cfg->counts_cnt = sizes->counts_cnt;
 	cfg->stack_index_mask = 2 * sizes->stacks_cnt - 1;

@@ -57,6 +57,8 @@ struct record_opts {
 	bool stacks; /* -g: accepted */
 	const char *call_graph;
 	struct opts_choices by;
+	const char *timeline; /* NULL: not wanted; "": of the default width */
+	uint64_t bucket_ns; /* of that; 0: not wanted */
 	uint64_t max_depth, max_memory_bytes;
 	bool no_inline, merge_clones, no_symbols;
 	const char *btf;
@@ -94,6 +96,12 @@ const char *cgroup_root(void);
 
 /* What capture_open() needs; borrows from @opts. */
 struct capture_opts record_capture_opts(const struct record_opts *opts);
+
+/* --timeline: its width into bucket_ns. 0, or -EINVAL and one line in @why. */
+int record_timeline_check(struct record_opts *opts, struct buf *why);
+
+/* What splits stacks, enum capture_by: --by, and the lanes of a timeline. */
+uint32_t record_timeline_by(const struct record_opts *opts);
 
 /* The default title, "CPU flame graph: all CPUs", and what stands under it. @event: the first;
  * NULL: none is sampled. Appended to @out. */

@@ -125,6 +125,10 @@ static const struct opt record_options[] = {
 	{OPT_CHOICES, 0, "by", "LIST", AT(by, struct opts_choices), .choices = by_choices,
 	 .help = "splits stacks: comm (default), process, pid, tid, cpu, cgroup, uid; caller: of "
 		 "probed functions, who calls them, by line and without a walk"},
+	{OPT_STRING, 0, "timeline", "BUCKET", AT(timeline, const char *),
+	 .flags = OPT_VALUE_OPTIONAL,
+	 .help = "keep when it was, in buckets this wide (default: 20ms), by thread and CPU: the "
+		 "report has a timeline; memory grows with time"},
 	{OPT_NUMBER, 0, "max-depth", "N", AT(max_depth, uint64_t), .min = 1, .max = BP_FRAMES_USER,
 	 .help = "user frames kept of a deeper stack: both its ends"},
 	{OPT_FLAG, 0, "no-inline", AT(no_inline, bool), .flags = OPT_NEGATABLE,
@@ -183,6 +187,8 @@ static const struct opts_example record_examples[] = {
 	{"sudo bpfprof -e 'uretprobe:libc:read' --where 'ret < 0' -d 10", "where reads fail"},
 	{"sudo bpfprof --wall --by tid -o all.pb.gz 10",
 	 "all time of all threads: on the CPU, runnable, blocked"},
+	{"sudo bpfprof --timeline -o spikes.html 60",
+	 "a minute with its times: select a spike, see its flame graph"},
 	{"sudo bpfprof -f 5 | head", "folded stacks, in flamegraph.pl's format"},
 	{"sudo bpfprof -i 1m -o 'day-%t.pb.gz'", "a profile every minute until Ctrl-C"},
 	{NULL},
@@ -478,6 +484,7 @@ static int record_opts_check(struct record_opts *opts, struct buf *why)
 	err = err ? err : check_events(opts, why);
 	err = err ? err : check_waits(opts, why);
 	err = err ? err : check_heap(opts, why);
+	err = err ? err : record_timeline_check(opts, why);
 	err = err ? err : check_rate(opts, why);
 	err = err ? err : check_stacks(opts, why);
 	return err ? err : check_files(opts, why);
@@ -545,7 +552,8 @@ struct capture_opts record_capture_opts(const struct record_opts *opts)
 		.no_kernel_stacks = opts->user_only,
 		.no_user_stacks = opts->kernel_only,
 		.no_kernel_names = opts->no_symbols,
-		.by = opts->by.bits,
+		.by = record_timeline_by(opts),
+		.bucket_ns = opts->bucket_ns,
 		.max_depth = (uint32_t)opts->max_depth,
 		.max_kernel_bytes = opts->max_memory_bytes,
 		.btf_path = opts->btf,

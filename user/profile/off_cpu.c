@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "profile/off_cpu_stack.h"
 #include "profile/profile_priv.h"
+#include "profile/timeline.h"
 
 /* Labels of samples that are not finished. No sample of a finished profile has them. */
 static const char who_key[] = "bpfprof.who", wait_key[] = "bpfprof.wait",
@@ -208,11 +209,13 @@ static uint32_t labels_with(struct finish *fin, uint32_t who_set, const char *st
 	return profile_labels(prof, fin->labels, (size_t)set.cnt + 2);
 }
 
-/* Add a sample whose sums belong to the totals of @who_set. */
+/* Add a sample whose sums belong to the totals of @who_set, whenever it was. */
 static void add(struct finish *fin, uint32_t stack, uint32_t labels, uint32_t who_set,
 		const int64_t *values)
 {
 	uint32_t sample = profile_sample(fin->prof, stack, labels, values);
+
+	who_set = timeline_without(fin->prof, who_set);
 
 	if (sample == PROFILE_NONE)
 		return;
