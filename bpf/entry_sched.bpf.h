@@ -103,12 +103,17 @@ static __always_inline void wait_fill(struct bp_record *rec, struct bp_weight *w
 	rec->variance = counted.variance;
 }
 
-/* A wait is of the moment that it began at, as far as it lies in the window. */
-static __always_inline void wait_is_at(struct bp_record *rec, const struct bp_wait *wait,
-				       __u64 end_ns)
+/* The wait of own->resume, in the slot's record, is of the moment that it began at, as far as it
+ * lies in the window. */
+__noinline int wait_is_at(__u32 slot, __u32 cpu_nr)
 {
-	if (cfg.bucket_ns)
-		who_is_at(&rec->who, end_ns - wait->blocked_ns - wait->runnable_ns);
+	struct bp_sched_cpu *own = bpf_map_lookup_elem(&sched_cpus, &cpu_nr);
+	struct bp_scratch *s = scratch_get(slot);
+
+	if (own && s)
+		who_is_at(&s->rec.who, bpf_ktime_get_ns() - own->resume.wait.blocked_ns -
+					       own->resume.wait.runnable_ns);
+	return 0;
 }
 
 /* Record under no stack what the slot's record says. 0, or the bp_loss + 1. */
@@ -200,7 +205,8 @@ static __always_inline void record_new(const struct bp_cpu *cpu, struct bp_resum
 	}
 	who_is(&s->rec.who, next, bpf_get_smp_processor_id());
 	wait_fill(&s->rec, weight, &resume->wait, resume->part, resume->threshold_ns);
-	wait_is_at(&s->rec, &resume->wait, bpf_ktime_get_ns());
+	if (cfg.bucket_ns)
+		wait_is_at(slot, bpf_get_smp_processor_id());
 	sample_book(counters, record_without_stack(slot, s, BP_STACK_NEVER_RAN));
 	scratch_release(s);
 }
@@ -446,7 +452,8 @@ __noinline int resumed_fill(__u32 slot, __u32 cpu_nr)
 	s->rec.who.waker = own->resume.waker;
 	wait_fill(&s->rec, &own->weight, &own->resume.wait, own->resume.part,
 		  own->resume.threshold_ns);
-	wait_is_at(&s->rec, &own->resume.wait, bpf_ktime_get_ns());
+	if (cfg.bucket_ns)
+		wait_is_at(slot, cpu_nr);
 	if (cfg.no_kernel_stacks)
 		s->rec.kernel_cnt = 0;
 	else

@@ -87,7 +87,8 @@ static __always_inline void asleep_wait(struct bp_asleep *out, struct task_struc
 	rec->value = wait.blocked_ns;
 	rec->value2 = wait.runnable_ns;
 	rec->weight = 1;
-	wait_is_at(rec, &wait, now_ns);
+	if (cfg.bucket_ns)
+		who_is_at(&rec->who, now_ns - wait.blocked_ns - wait.runnable_ns);
 	if (cfg.no_kernel_stacks)
 		return;
 	bytes = bpf_get_task_stack(task, out->kernel, sizeof(out->kernel), 0);

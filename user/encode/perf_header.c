@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/parse.h"
 
 static bool is_blank(char chr)
@@ -75,15 +76,34 @@ bool perf_text_number(struct perf_text text, int base, int64_t *out)
 	return text.len > 0;
 }
 
-/* "12.000300:" */
-static bool is_time(struct perf_text word)
+/* "000300" behind the point, in nanoseconds. */
+static uint64_t fraction_ns(struct perf_text digits)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = 0; i < 9; i++)
+		ns = ns * 10 + (i < digits.len ? digit_value(digits.str[i]) : 0);
+	return ns;
+}
+
+/* "12.000300:", into *@out_ns. */
+static bool is_time(struct perf_text word, uint64_t *out_ns)
 {
 	const char *dot = word.len ? memchr(word.str, '.', word.len) : NULL;
 	size_t before = dot ? (size_t)(dot - word.str) : 0;
 
-	return dot && word.str[word.len - 1] == ':' &&
-	       perf_text_number(cut(word, 0, before), 10, NULL) &&
-	       perf_text_number(cut(word, before + 1, word.len - before - 2), 10, NULL);
+	int64_t time_s, ns;
+
+	if (!dot || word.str[word.len - 1] != ':' ||
+	    !perf_text_number(cut(word, 0, before), 10, &time_s) ||
+	    !perf_text_number(cut(word, before + 1, word.len - before - 2), 10, NULL))
+		return false;
+	if (__builtin_mul_overflow(time_s, (int64_t)NSEC_PER_SEC, &ns) ||
+	    __builtin_add_overflow(
+		    ns, fraction_ns(cut(word, before + 1, word.len - before - 2)), &ns))
+		ns = INT64_MAX;
+	*out_ns = (uint64_t)ns;
+	return true;
 }
 
 /* "[001]" */
@@ -192,7 +212,7 @@ bool perf_header_parse(struct perf_text line, struct perf_header *out)
 	*out = (struct perf_header){.pid = -1, .tid = -1, .cpu = -1, .period = -1};
 	do
 		word = perf_text_word(&right);
-	while (word.len && !is_time(word));
+	while (word.len && !is_time(word, &out->time_ns));
 	if (!word.len)
 		return parse_without_time(line, out);
 	left.len = (size_t)(word.str - line.str);

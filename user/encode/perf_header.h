@@ -26,6 +26,7 @@ struct perf_header {
 	struct perf_text comm, event, rest; /* empty where there is none */
 	int64_t pid, tid, cpu; /* -1: none */
 	int64_t period; /* -1: none */
+	uint64_t time_ns; /* where it has one; at most INT64_MAX */
 	bool has_time; /* then it can be nothing else */
 };
 

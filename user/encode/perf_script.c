@@ -7,10 +7,11 @@
  *		            1234 parse (inlined)
  *		            1234 work (/usr/bin/app)
  *
- * A stack of value 10 is written once, with the period 10. A profile keeps no times: the time of a
- * stack is the sum of the values before it (ns; other values count as us), the stacks of a thread
- * stand together, and so readers that draw a time line give each stack its value as its width. The
- * comment at the top says so. Stacks whose value is not above 0 are left out.
+ * A stack of value 10 is written once, with the period 10. Where the profile has times
+ * (profile/timeline.h), samples stand in their order, each with its own. Where it has none, the time
+ * of a stack is the sum of the values before it (ns; other values count as us), the stacks of a
+ * thread stand together, and so readers that draw a time line give each stack its value as its
+ * width. The comment at the top says so. Stacks whose value is not above 0 are left out.
  */
 #include "encode/encoder.h"
 
@@ -22,11 +23,14 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "encode/frames.h"
+#include "encode/perf_clock.h"
 #include "encode/text.h"
+#include "profile/timeline.h"
 
 static const size_t PERF_BYTES_MAX = 1ULL << 32;
 
 struct row {
+	uint64_t time_ns; /* 0 where no times were kept */
 	int64_t pid, tid, cpu;
 	uint32_t process; /* text of the --by frame, STRTAB_NONE none */
 	uint32_t sample;
@@ -38,7 +42,8 @@ struct writer {
 	struct row *rows; /* owned */
 	size_t row_cnt;
 	uint32_t value;
-	uint64_t time_ns;
+	bool has_times;
+	uint64_t time_ns; /* without: the sum so far */
 	struct buf *out;
 };
 
@@ -67,6 +72,8 @@ static int compare_rows(const void *left_ptr, const void *right_ptr)
 {
 	const struct row *left = left_ptr, *right = right_ptr;
 
+	if (left->time_ns != right->time_ns)
+		return left->time_ns < right->time_ns ? -1 : 1;
 	if (left->pid != right->pid)
 		return left->pid < right->pid ? -1 : 1;
 	if (left->tid != right->tid)
@@ -83,7 +90,7 @@ static uint32_t process_text(const struct frames *frames, uint32_t label_set)
 	return item == PROFILE_NONE ? STRTAB_NONE : frames->items[item].name;
 }
 
-/* The samples that are written, thread by thread. */
+/* The samples that are written, by time and thread. */
 static int collect_rows(struct writer *writer)
 {
 	const struct profile *prof = writer->prof;
@@ -103,6 +110,8 @@ static int collect_rows(struct writer *writer)
 		row->cpu = row->cpu < 0 ? 0 : row->cpu;
 		row->process = process_text(&writer->frames, set);
 		row->sample = i;
+		row->time_ns = 0;
+		writer->has_times |= timeline_time(prof, set, &row->time_ns);
 		writer->row_cnt++;
 	}
 	qsort(writer->rows, writer->row_cnt, sizeof(*writer->rows), compare_rows);
@@ -177,14 +186,14 @@ static void add_frame(struct writer *writer, const struct frame *frame)
 	buf_add_str(writer->out, ")\n");
 }
 
-static void add_time(struct writer *writer, uint64_t value)
+static void add_time(struct writer *writer, uint64_t row_ns, uint64_t value)
 {
 	const struct profile *prof = writer->prof;
 	const char *unit = profile_str(prof, prof->value_types[writer->value].unit);
 	uint64_t scale = strcmp(unit, "nanoseconds") ? NSEC_PER_USEC : 1, step;
+	uint64_t time_ns = writer->has_times ? row_ns : writer->time_ns;
 
-	buf_printf(writer->out, "%llu.%09llu:", writer->time_ns / NSEC_PER_SEC,
-		   writer->time_ns % NSEC_PER_SEC);
+	buf_printf(writer->out, "%llu.%09llu:", time_ns / NSEC_PER_SEC, time_ns % NSEC_PER_SEC);
 	if (__builtin_mul_overflow(value, scale, &step) ||
 	    __builtin_add_overflow(writer->time_ns, step, &writer->time_ns))
 		writer->time_ns = UINT64_MAX;
@@ -202,7 +211,7 @@ static int add_row(struct writer *writer, const struct row *row)
 	add_process(writer, row);
 	buf_printf(writer->out, " %" PRId64 "/%" PRId64 " [%03" PRId64 "] ", row->pid, row->tid,
 		   row->cpu);
-	add_time(writer, (uint64_t)value);
+	add_time(writer, row->time_ns, (uint64_t)value);
 	buf_printf(writer->out, " %10" PRId64 " ", value);
 	add_event(writer);
 	buf_add_str(writer->out, ": \n");
@@ -216,6 +225,21 @@ static int add_row(struct writer *writer, const struct row *row)
 	return writer->out->len > PERF_BYTES_MAX ? -EFBIG : writer->out->err;
 }
 
+/* What the times are, for people and for our reader. */
+static void add_clock(struct writer *writer)
+{
+	uint64_t bucket_ns = timeline_bucket_ns(writer->prof);
+
+	if (!writer->has_times) {
+		buf_add_str(writer->out, PERF_CLOCK_NONE
+			    "a time here is the sum of the values before it\n");
+		return;
+	}
+	buf_add_str(writer->out, "# times are since the recording's start, of buckets this wide\n");
+	buf_printf(writer->out, PERF_CLOCK_BUCKET "%llu\n",
+		   (unsigned long long)(bucket_ns ? bucket_ns : timeline_default_bucket_ns));
+}
+
 /* Readers know the file by the first line. */
 static void add_head(struct writer *writer)
 {
@@ -224,8 +248,8 @@ static void add_head(struct writer *writer)
 
 	if (writer->value != PROFILE_NONE)
 		unit = profile_str(writer->prof, writer->prof->value_types[writer->value].unit);
-	buf_add_str(out, "# ========\n# written by bpfprof\n"
-			 "# no times were kept: a time here is the sum of the values before it\n");
+	buf_add_str(out, "# ========\n# written by bpfprof\n");
+	add_clock(writer);
 	if (writer->value != PROFILE_NONE) {
 		buf_add_str(out, "# unit: ");
 		add_word(out, unit, strlen(unit));
@@ -259,7 +283,7 @@ static int encode(const struct profile *prof, const struct encoder_opts *opts, s
 const struct encoder encoder_perf_script = {
 	.name = "perf-script",
 	.extension = ".perf.txt",
-	.help = "text as of perf script, for what reads that; without times",
+	.help = "text as of perf script, for what reads that; times with record --timeline",
 	.is_one_value = true,
 	.encode = encode,
 };

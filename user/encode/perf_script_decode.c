@@ -7,6 +7,8 @@
  *		    1234 work+0x14 (/usr/bin/app)
  *	  work.c:31					its line, with -F srcline
  *
+ * Times become the label "time" (profile/timeline.h, perf_clock.h).
+ *
  * Value types: "samples", and one per event, the sum of its periods (or its samples, where there
  * are several events and no periods). Two passes, as the events have to be known first.
  *
@@ -23,8 +25,10 @@
 #include "base/reader.h"
 #include "encode/decode.h"
 #include "encode/frame_name.h"
+#include "encode/perf_clock.h"
 #include "encode/perf_header.h"
 #include "profile/synthetic.h"
+#include "profile/timeline.h"
 
 enum { EVENTS_MAX = PROFILE_VALUES_MAX - 1 };
 
@@ -43,6 +47,7 @@ struct perf_reader {
 	struct profile *out;
 	struct strtab events;
 	struct perf_text unit; /* empty: to be guessed */
+	struct perf_clock clock;
 	bool has_period, has_count, has_events; /* has_*: are there such value types? */
 	size_t header_cnt, bad_cnt, first_bad; /* first_bad: line number, from 1 */
 	uint32_t comm, pid, tid, cpu; /* string ids of the labels' keys */
@@ -359,6 +364,8 @@ static uint32_t sample_labels(struct perf_reader *rdr)
 {
 	const struct perf_header *header = &rdr->header;
 	struct profile_label labels[4];
+	uint32_t set;
+	uint64_t time_ns;
 	size_t cnt = 0;
 
 	if (header->comm.len && !text_is(header->comm, "[unknown]"))
@@ -369,7 +376,10 @@ static uint32_t sample_labels(struct perf_reader *rdr)
 	add_number(labels, &cnt, rdr->pid, header->pid);
 	add_number(labels, &cnt, rdr->tid, header->tid);
 	add_number(labels, &cnt, rdr->cpu, header->cpu);
-	return profile_labels(rdr->out, labels, cnt);
+	set = profile_labels(rdr->out, labels, cnt);
+	if (!perf_clock_read(&rdr->clock, header, &time_ns))
+		return set;
+	return timeline_labels(rdr->out, set, time_ns);
 }
 
 /* One frame without a call chain stands behind the event; so do the fields of a tracepoint. */
@@ -461,12 +471,14 @@ static int collect_events(struct perf_reader *rdr, struct reader rd)
 
 		if (kind == LINE_BAD && !rdr->bad_cnt++)
 			rdr->first_bad = number;
+		perf_clock_note(&rdr->clock, line);
 		if (text_begins(line, UNIT_MARK))
 			rdr->unit = perf_text_trim((struct perf_text){
 				line.str + strlen(UNIT_MARK), line.len - strlen(UNIT_MARK)});
 		if (kind != LINE_HEADER)
 			continue;
 		rdr->header_cnt++;
+		perf_clock_see(&rdr->clock, &header);
 		rdr->has_period |= header.period >= 0;
 		if (event_of(rdr, &header) == STRTAB_NONE)
 			return -ENOMEM;

@@ -7,6 +7,9 @@
  * The line is the one that the function begins at: the reader adds up, finds and colours what is
  * one frame, and with the sampled line a function would be as many of them as it has lines.
  *
+ * Where times were kept (profile/timeline.h) the stacks stand in their order, so that the reader's
+ * "time order" is true, but for the width of a bucket.
+ *
  * Inlined calls are frames of their own. The reader refuses negative weights and drops zeros:
  * samples that are not above 0 are left out, and what was negative is told in the profile's name.
  */
@@ -20,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "encode/frames.h"
+#include "profile/timeline.h"
 
 /* The most bytes of output; the same stacks stand there once for each value. */
 static const size_t SPEEDSCOPE_BYTES_MAX = 1ULL << 32;
@@ -28,6 +32,7 @@ struct shared {
 	struct frames frames;
 	uint32_t *ids; /* owned: by item its number in the file */
 	uint32_t *items; /* owned: by number in the file the first item */
+	uint32_t *order; /* owned: the samples as they are written */
 	size_t cnt;
 	struct hmap index;
 };
@@ -37,6 +42,7 @@ static void shared_deinit(struct shared *shared)
 	frames_deinit(&shared->frames);
 	free(shared->ids);
 	free(shared->items);
+	free(shared->order);
 	hmap_deinit(&shared->index);
 }
 
@@ -74,6 +80,14 @@ static int number_frames(struct shared *shared)
 	return err;
 }
 
+static int order_samples(struct shared *shared)
+{
+	const struct profile *prof = shared->frames.prof;
+
+	shared->order = calloc(prof->sample_cnt + 1, sizeof(*shared->order));
+	return shared->order ? timeline_order(prof, shared->order) : -ENOMEM;
+}
+
 static void add_frames(struct json *js, const struct shared *shared)
 {
 	json_key(js, "shared");
@@ -103,7 +117,9 @@ static int add_stacks(struct json *js, struct shared *shared, uint32_t value)
 
 	json_key(js, "samples");
 	json_array_begin(js);
-	for (size_t i = 0; i < prof->sample_cnt && !err; i++) {
+	for (size_t at = 0; at < prof->sample_cnt && !err; at++) {
+		size_t i = shared->order[at];
+
 		if (prof->values[i * prof->value_type_cnt + value] <= 0)
 			continue;
 		err = frames_stack(&shared->frames, &prof->samples[i]);
@@ -118,14 +134,16 @@ static int add_stacks(struct json *js, struct shared *shared, uint32_t value)
 	return err;
 }
 
-static void add_weights(struct json *js, const struct profile *prof, uint32_t value)
+static void add_weights(struct json *js, const struct shared *shared, uint32_t value)
 {
+	const struct profile *prof = shared->frames.prof;
 	int64_t total = 0;
 
 	json_key(js, "weights");
 	json_array_begin(js);
 	for (size_t i = 0; i < prof->sample_cnt; i++) {
-		int64_t weight = prof->values[i * prof->value_type_cnt + value];
+		size_t at = (size_t)shared->order[i] * prof->value_type_cnt + value;
+		int64_t weight = prof->values[at];
 
 		if (weight <= 0)
 			continue;
@@ -175,7 +193,7 @@ static int add_profile(struct json *js, struct shared *shared, uint32_t value)
 	json_kv_str(js, "type", "sampled");
 	add_name(js, prof, value);
 	json_kv_str(js, "unit", unit_name(profile_str(prof, prof->value_types[value].unit)));
-	add_weights(js, prof, value);
+	add_weights(js, shared, value);
 	err = add_stacks(js, shared, value);
 	json_object_end(js);
 	return err;
@@ -208,6 +226,8 @@ static int encode(const struct profile *prof, const struct encoder_opts *opts, s
 
 	if (!err)
 		err = number_frames(&shared);
+	if (!err)
+		err = order_samples(&shared);
 	if (!err)
 		err = encoder_pick_value(prof, opts, &value);
 	if (err)

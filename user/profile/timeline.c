@@ -105,3 +105,33 @@ bool timeline_is_kept(const struct profile *prof)
 			return true;
 	return false;
 }
+
+struct moment {
+	uint64_t time_ns;
+	uint32_t sample;
+};
+
+static int compare_moments(const void *left_ptr, const void *right_ptr)
+{
+	const struct moment *left = left_ptr, *right = right_ptr;
+
+	if (left->time_ns != right->time_ns)
+		return left->time_ns < right->time_ns ? -1 : 1;
+	return (left->sample > right->sample) - (left->sample < right->sample);
+}
+
+int timeline_order(const struct profile *prof, uint32_t *out)
+{
+	_cleanup_free_ struct moment *moments = calloc(prof->sample_cnt + 1, sizeof(*moments));
+
+	if (!moments)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < prof->sample_cnt; i++) {
+		moments[i].sample = i;
+		timeline_time(prof, prof->samples[i].label_set, &moments[i].time_ns);
+	}
+	qsort(moments, prof->sample_cnt, sizeof(*moments), compare_moments);
+	for (size_t i = 0; i < prof->sample_cnt; i++)
+		out[i] = moments[i].sample;
+	return 0;
+}

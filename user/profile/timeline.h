@@ -32,4 +32,8 @@ uint64_t timeline_bucket_ns(const struct profile *prof);
 /* Have any samples a time? */
 bool timeline_is_kept(const struct profile *prof);
 
+/* The samples in the order of their times; those without one are first, and else they stay as they
+ * are. @out: sample_cnt of them. 0 or -ENOMEM. */
+int timeline_order(const struct profile *prof, uint32_t *out);
+
 #endif
