@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part 13, the last: the page around the views, the table of what can be done (from which the keys, the buttons and the
+ * Part 15, the last: the page around the views, the table of what can be done (from which the keys, the buttons and the
  * help are made), the pointer, and the start.
  */
 const ui = {};
@@ -94,6 +94,10 @@ function nextHit(step) {
 		ui.search.focus();
 		return;
 	}
+	if (state.view === 'time') {
+		say('The timeline has no frames');
+		return;
+	}
 	if (state.view === 'top' || state.view === 'tree') {
 		nextHitInTable(hits, step);
 		return;
@@ -175,6 +179,7 @@ const ACTIONS = [
 	['1', 'Flame graph', () => change({ view: 'flame' })], ['2', 'Callers: stacks from the leaf', () => change({ view: 'callers' })],
 	['3', 'Sandwich: callers and callees of one function', () => change({ view: 'sandwich' })],
 	['4', 'Functions', () => change({ view: 'top' })], ['5', 'Call tree', () => change({ view: 'tree' })],
+	['6', 'Timeline, where times were kept', showTimeline],
 	['v', 'Next value', () => nextValue(1)], ['V', 'Previous value', () => nextValue(-1)],
 	['i', 'Root at the top or at the bottom', () => change({ isFlame: !state.isFlame })],
 	['o', 'Heaviest first or by name', () => change({ isByName: !state.isByName })],
@@ -202,7 +207,18 @@ const ACTIONS = [
 	['t', 'Light or dark', switchTheme], ['?', 'This list', () => ui.help.showModal()],
 ];
 
+function showTimeline() {
+	if (hasTimes())
+		change({ view: 'time' });
+	else
+		say('No times were kept: record --timeline does');
+}
+
 function walk(way) {
+	if (state.view === 'time') {
+		walkTime(way);
+		return;
+	}
 	if (state.view === 'top') {
 		if (way === 'up' || way === 'down')
 			moveTop(way === 'up' ? -1 : 1);
@@ -220,7 +236,9 @@ function walk(way) {
 
 function zoomToCursor() {
 	const at = isGraph() ? cursorAt() : null;
-	if (at)
+	if (state.view === 'time')
+		applyRange();
+	else if (at)
 		zoomTo(at.part, at.node);
 	else if (state.view === 'tree' && calls.rows.length)
 		change({ view: 'flame', zoom: wayTo(calls.tree, calls.rows[calls.current]) });
@@ -280,7 +298,8 @@ function keyDown(event) {
 }
 
 function focusView() {
-	const view = state.view === 'top' ? top_.list.scroller : state.view === 'tree' ? calls.list.scroller : flame.canvas;
+	const view = state.view === 'top' ? top_.list.scroller : state.view === 'tree' ? calls.list.scroller :
+		state.view === 'time' ? timeline.isTable ? timeline.list.scroller : timeline.canvas : flame.canvas;
 	view.focus({ preventScroll: true });
 }
 
@@ -323,6 +342,7 @@ function listen() {
 function beforePrint() {
 	document.documentElement.dataset.theme = 'light';
 	flame.palette = null;
+	drawTime();
 	if (!isGraph() || !flame.parts.length)
 		return;
 	readPalette();
@@ -332,12 +352,12 @@ function beforePrint() {
 
 /* ---- the page ---- */
 
-const VIEW_WORDS = { flame: 'Flame graph', callers: 'Callers', sandwich: 'Sandwich', top: 'Functions', tree: 'Call tree' };
+const VIEW_WORDS = { flame: 'Flame graph', callers: 'Callers', sandwich: 'Sandwich', top: 'Functions', tree: 'Call tree', time: 'Timeline' };
 
 function makeTabs() {
 	ui.tabs = {};
 	const made = setAttributes(el('div', 'tabs'), { role: 'tablist', 'aria-label': 'View' });
-	for (const view of VIEWS) {
+	for (const view of VIEWS.filter(one => one !== 'time' || hasTimes())) {
 		ui.tabs[view] = setAttributes(button(VIEW_WORDS[view], 'Key ' + (VIEWS.indexOf(view) + 1), () => change({ view: view })), { role: 'tab' });
 		made.append(ui.tabs[view]);
 	}
@@ -443,7 +463,8 @@ function makePage() {
 	ui.graph = makeFlame();
 	ui.top = makeTop();
 	ui.tree = makeTree();
-	ui.stage = setAttributes(el('main', '', ui.graph, ui.top, ui.tree, ui.empty), { id: 'stage' });
+	ui.time = makeTimeline();
+	ui.stage = setAttributes(el('main', '', ui.graph, ui.top, ui.tree, ui.time, ui.empty), { id: 'stage' });
 	showOrigin();
 	document.getElementById('head').append(ui.cards);
 	document.body.append(bar, el('div', 'trail', makeSwitches(), ui.chips, ui.way), el('div', 'work', ui.stage, ui.panel),
@@ -485,7 +506,7 @@ function renderMatched() {
 
 function renderControls() {
 	const press = (element, isOn) => element.setAttribute('aria-pressed', String(isOn));
-	for (const view of VIEWS)
+	for (const view of Object.keys(ui.tabs))
 		ui.tabs[view].setAttribute('aria-selected', String(view === state.view));
 	press(ui.isFlame, state.isFlame);
 	press(ui.isByName, state.isByName);
@@ -529,7 +550,7 @@ function renderGraph() {
 function render() {
 	renderTheme();
 	renderControls();
-	const isEmpty = !(mainTree(state).total[0] > 0);
+	const isEmpty = !(mainTree(state).total[0] > 0) && !(state.view === 'time' && profile.samples.cnt);
 	document.body.dataset.view = isEmpty ? 'empty' : state.view;
 	ui.empty.querySelector('p').textContent = emptyText();
 	renderChips();
@@ -541,6 +562,8 @@ function render() {
 		renderTop();
 	else if (state.view === 'tree')
 		renderTree();
+	else if (state.view === 'time')
+		renderTimeline();
 	else if (!isEmpty)
 		renderGraph();
 }

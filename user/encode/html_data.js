@@ -180,6 +180,7 @@ function readProfile(bytes) {
 	profile.labelSets = readLabels(reader);
 	readValueTypes(reader, profile);
 	profile.samples = readSamples(reader, profile.values.length);
+	profile.times = readTimes(profile);
 	return profile;
 }
 

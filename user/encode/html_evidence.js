@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part 10: the evidence: from where the numbers are and how far they are to be trusted. What a recording says of itself
+ * Part 12: the evidence: from where the numbers are and how far they are to be trusted. What a recording says of itself
  * is in its comments ("bpfprof-recording: {json}", written by record_facts.c) and in its ledger; both may come from
  * anybody's file, so nothing of them is taken for granted.
  */

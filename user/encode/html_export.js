@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part 11: what can be taken from the page: text, the picture, and other formats. */
+/* Part 13: what can be taken from the page: text, the picture, and other formats. */
 const SVG_NS = 'http://www.w3.org/2000/svg';
 const SVG_MARGIN = 12;
 const SVG_HEAD = 52;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part 7: the flame graph on its canvas. The canvas is as large as its window on the page; behind it lies a spacer of the
+ * Part 8: the flame graph on its canvas. The canvas is as large as its window on the page; behind it lies a spacer of the
  * graph's height, which makes the scroll bar. A layout is made when the tree, the zoom or the width changes: for each
  * part (one; in a sandwich, callers and callees) and depth the boxes from left to right. Frames that would be narrower
  * than half a pixel are not looked into; neighbours of that kind are one box. So the time is that of what is seen.
@@ -320,7 +320,7 @@ function drawSoon() {
 }
 
 function isGraph() {
-	return state.view !== 'top' && state.view !== 'tree';
+	return !['top', 'tree', 'time'].includes(state.view);
 }
 
 /* ---- where things are ---- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part 5: from the state (html_state.js) to what the views show. Everything is made when it is first asked for and kept
+ * Part 6: from the state (html_state.js) to what the views show. Everything is made when it is first asked for and kept
  * until the state has made it stale; a step that is taken back finds what was there before.
  */
 const KEPT_DRAFTS = 6;
@@ -29,14 +29,14 @@ function draftKey(view) {
 	return 'draft ' + view.value + '\n' + view.steps.map(stepKey).join('\n');
 }
 
-/* The draft of @view's value with its transforms. */
+/* The draft of @view's value with its transforms: ranges of time choose samples, the others change the tree of these. */
 function currentDraft(view) {
-	const steps = view.steps;
+	const last = view.steps.findLastIndex(step => step.type !== 'T');
 	return keep(draftKey(view), function () {
-		if (!steps.length)
-			return profileDraft(profile, view.value);
-		const before = currentDraft({ value: view.value, steps: steps.slice(0, -1) });
-		return applyStep(profile, before, steps[steps.length - 1]);
+		if (last < 0)
+			return profileDraft(profile, view.value, rangeOf(view.steps));
+		const before = currentDraft({ value: view.value, steps: view.steps.filter((step, i) => i !== last) });
+		return applyStep(profile, before, view.steps[last]);
 	});
 }
 

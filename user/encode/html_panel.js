@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part 9: what is said about a frame, beside the pointer and in the panel, and what is hot when none is picked. */
+/* Part 11: what is said about a frame, beside the pointer and in the panel, and what is hot when none is picked. */
 const LINES_SHOWN = 12;
 const HOT_SHOWN = 8;
 
@@ -92,7 +92,7 @@ function mappingsOf(frame) {
 /* By source line of a function, what it has itself and with what it calls, in the whole profile. */
 function lineSums(frame) {
 	return keep('lines ' + frame + ' ' + state.value, function () {
-		const own = trieSums(profile, state.value), trie = profile.trie, locations = profile.locations, lines = new Map();
+		const own = trieSums(profile, state.value, rangeOf(state.steps)), trie = profile.trie, locations = profile.locations, lines = new Map();
 		const total = Float64Array.from(own.self), isWithin = new Uint8Array(trie.cnt);
 		for (let i = trie.cnt - 1; i >= 0; i--)
 			if (trie.parent[i] >= 0)

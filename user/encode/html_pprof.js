@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part 12: the whole profile as pprof (google/pprof, proto/profile.proto), with the ledger among its comments. Ids are
+ * Part 14: the whole profile as pprof (google/pprof, proto/profile.proto), with the ledger among its comments. Ids are
  * indices + 1, as pprof_encode.c has them; the field numbers are pprof.h's.
  */
 const LOCATION_FLAGS_FIELD = 1000; /* our own: enum profile_location_flags */

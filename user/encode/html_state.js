@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part 6: the state of the page, all of which is in the address' fragment, so that a link shows the same and the
+ * Part 7: the state of the page, all of which is in the address' fragment, so that a link shows the same and the
  * browser's back button is a step back:
  *
- *	v=flame|callers|sandwich|top|tree  w=VALUE   value's type, when it is not the first one shown
+ *	v=flame|callers|sandwich|top|tree|time  w=VALUE   value's type, when it is not the first one shown
  *	i=1 root at the bottom   a=1 by name         z=N.N.N  zoomed to: numbers of frames, from the root
  *	s=EXPRESSION  c=1 ignore case  n=1 invert    p=FRAME  function of the panel and of the sandwich
  *	t=STEP...     transforms, first to last      q=TEXT  o=COLUMN  the top table's filter and order
  *	x=NODE.NODE   what the call tree has open besides its hottest path, or, first -, closed
+ *	l=heat|thread|cpu|process  rows of the timeline
  *	m=light|dark  instead of the system's choice
  *
  * FRAME is KIND.NAME, with a "w" before the kind for a waker's; STEP is a letter and what it is about. They go by name,
  * so that a link fits the next recording, too.
  */
-const VIEWS = ['flame', 'callers', 'sandwich', 'top', 'tree'];
+const VIEWS = ['flame', 'callers', 'sandwich', 'top', 'tree', 'time'];
 const TOP_ORDERS = ['self', 'total', 'name', '-self', '-total', '-name'];
 const OPEN_MAX = 400; /* nodes that the address remembers */
 
 const defaults = {
 	view: 'flame', value: 0, isFlame: false, isByName: false, zoom: [], search: '', ignoreCase: false, invert: false,
-	picked: null, steps: [], filter: '', order: 'self', open: [], theme: '',
+	picked: null, steps: [], filter: '', order: 'self', open: [], lanes: '', theme: '',
 };
 let state = Object.assign({}, defaults);
 let undone = []; /* steps that were taken back, for redo */
@@ -46,7 +47,7 @@ function frameOf(ref) {
 function stepToText(step) {
 	if (GLOBAL_STEPS.includes(step.type))
 		return step.type;
-	return step.type + (step.type === 'l' ? step.name : frameText(step));
+	return step.type + ('lT'.includes(step.type) ? step.name : frameText(step));
 }
 
 function parseStep(text) {
@@ -55,7 +56,9 @@ function parseStep(text) {
 		return null;
 	if (GLOBAL_STEPS.includes(type))
 		return { type: type, name: '', kind: 0, isWaker: false };
-	if (type === 'l')
+	if (type === 'T' && !parseRange(text.slice(1)))
+		return null;
+	if ('lT'.includes(type))
 		return { type: type, name: text.slice(1), kind: 0, isWaker: false };
 	const frame = parseFrame(text.slice(1));
 	return frame && Object.assign({ type: type }, frame);
@@ -81,6 +84,7 @@ function makeHash() {
 	put('q', state.filter, state.filter);
 	put('o', state.order, state.order !== defaults.order);
 	put('x', state.open.slice(-OPEN_MAX).join('.'), state.open.length);
+	put('l', state.lanes, state.lanes);
 	put('m', state.theme, state.theme);
 	return fields.toString();
 }
@@ -97,7 +101,7 @@ function parseHash(hash) {
 	const fields = new URLSearchParams(hash);
 	const value = Number(fields.get('w'));
 	return {
-		view: oneOf(fields.get('v'), VIEWS, defaults.view),
+		view: oneOf(fields.get('v'), VIEWS.filter(view => view !== 'time' || hasTimes()), defaults.view),
 		value: fields.has('w') && Number.isInteger(value) && value >= 0 && value < profile.values.length ? value : defaults.value,
 		isFlame: fields.get('i') === '1', isByName: fields.get('a') === '1',
 		steps: fields.getAll('t').map(parseStep).filter(step => step !== null),
@@ -105,7 +109,8 @@ function parseHash(hash) {
 		search: fields.get('s') || '', ignoreCase: fields.get('c') === '1', invert: fields.get('n') === '1',
 		picked: parseFrame(fields.get('p')),
 		filter: fields.get('q') || '', order: oneOf(fields.get('o'), TOP_ORDERS, defaults.order),
-		open: parseNumbers(fields.get('x')).slice(-OPEN_MAX), theme: oneOf(fields.get('m'), ['light', 'dark'], ''),
+		open: parseNumbers(fields.get('x')).slice(-OPEN_MAX), lanes: oneOf(fields.get('l'), ['heat', ...Object.keys(LANE_WORDS)], ''),
+		theme: oneOf(fields.get('m'), ['light', 'dark'], ''),
 	};
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part 4: the transforms, which turn one draft of a tree into another. They are applied one after the other, in the
+ * Part 5: the transforms, which turn one draft of a tree into another. They are applied one after the other, in the
  * order in which they were asked for; each is { type, name, kind, isWaker } with the letter of its type, and the frame
  * (or, in `name`, the library) that it is about.
  *
@@ -10,15 +10,18 @@
  *	m  merge      the frame and all that it calls count as its caller's own
  *	r  recursion  a call of the function within itself goes back to the outer one
  *	l  library    frames of a library that follow each other become one
+ *	T  time       only samples of a range of time (html_time.js)
  *	R, k, u       direct recursion of all functions; no kernel; executables and JIT code alone
  */
 const STEP_WORDS = {
 	f: 'only through', d: 'without', h: 'hide', m: 'merge', r: 'fold recursion of', l: 'fold library',
-	R: 'direct recursion folded', k: 'kernel hidden', u: 'my code only',
+	T: 'only', R: 'direct recursion folded', k: 'kernel hidden', u: 'my code only',
 };
 const GLOBAL_STEPS = 'Rku';
 
 function stepText(step) {
+	if (step.type === 'T')
+		return STEP_WORDS.T + ' ' + rangeText(parseRange(step.name));
 	return STEP_WORDS[step.type] + (GLOBAL_STEPS.includes(step.type) ? '' : ' ' + step.name);
 }
 

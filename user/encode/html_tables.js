@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part 8: the tables, functions and call tree. Both are lists of rows of one height, of which only those exist that are
+ * Part 9: the tables, functions and call tree. Both are lists of rows of one height, of which only those exist that are
  * to be seen: a profile has hundreds of thousands.
  */
 const TABLE_ROW = 24;

@@ -208,12 +208,12 @@ function countsOf(profile, which) {
 	return samplesValue(profile) === which ? [values, 1] : null;
 }
 
-/* Sums of the samples that end at each node of the trie. */
-function trieSums(profile, which) {
+/* Sums of the samples that end at each node of the trie; only of those in @range (html_time.js), where there is one. */
+function trieSums(profile, which, range) {
 	const cnt = profile.trie.cnt, self = new Float64Array(cnt), n = new Float64Array(cnt);
 	const samples = profile.samples, values = samples.values[which], counts = countsOf(profile, which);
 	for (let i = 0; i < samples.cnt; i++) {
-		if (!(values[i] > 0))
+		if (!(values[i] > 0) || (range && !isInRange(profile, samples.labels[i], range)))
 			continue;
 		self[samples.node[i]] += values[i];
 		if (counts)
@@ -234,13 +234,13 @@ function usedNodes(trie, self) {
 	return used;
 }
 
-/* All stacks merged from the root. */
-function profileDraft(profile, which) {
+/* All stacks merged from the root, or those in @range. */
+function profileDraft(profile, which, range) {
 	const trie = profile.trie, frames = profile.locationFrames, first = profile.firstFrame;
 	const builder = makeBuilder(trie.cnt + 1), place = new Int32Array(trie.cnt);
 	if (which >= profile.values.length)
 		return builder.finish();
-	const own = trieSums(profile, which), used = usedNodes(trie, own.self);
+	const own = trieSums(profile, which, range), used = usedNodes(trie, own.self);
 
 	for (let i = 0; i < trie.cnt; i++) {
 		if (!used[i])
