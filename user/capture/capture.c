@@ -268,6 +268,13 @@ static int prepare_rows(struct capture *cap)
 	return err;
 }
 
+/* The window began at CLOCK_MONOTONIC @start_ns. */
+static void begin_window_at(struct capture *cap, uint64_t start_ns)
+{
+	cap->window_start_ns = cap->drain.window_start_ns = start_ns;
+	cap->window_time_ns = clock_realtime_ns() - (clock_monotonic_ns() - start_ns);
+}
+
 int capture_start(struct capture *cap)
 {
 	uint64_t started_ns = clock_process_start_ns();
@@ -276,15 +283,13 @@ int capture_start(struct capture *cap)
 
 	if (err)
 		return err;
-	cap->window_time_ns = clock_realtime_ns();
-	cap->window_start_ns = clock_monotonic_ns();
+	begin_window_at(cap, clock_monotonic_ns());
 	cap->next_drain_ns = cap->window_start_ns + cap->drain_period_ns;
 	err = capture_enable(cap);
 	if (err)
 		return err;
 	if (cap->wait_opts.is_wanted)
-		cap->window_start_ns = cap->loader.mem.ctl->waits_start_ns;
-	cap->drain.window_start_ns = cap->window_start_ns;
+		begin_window_at(cap, cap->loader.mem.ctl->waits_start_ns);
 	if (started_ns)
 		cap->start_ns = clock_boottime_ns() - started_ns;
 	rows_feed_preload(&cap->rows);
@@ -526,8 +531,7 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	cap->drain.prof->duration_ns = now - cap->window_start_ns;
 	*out_profile = cap->drain.prof;
 	*out_ledger = ledger;
-	cap->window_time_ns = clock_realtime_ns();
-	cap->window_start_ns = cap->drain.window_start_ns = now;
+	begin_window_at(cap, now);
 	cap->drain.prof = NULL;
 	free(cap->handed_modules);
 	cap->handed_modules = drain_take_modules(&cap->drain, &cap->handed_cnt);

@@ -27,7 +27,7 @@ function timeMode() {
 /* ---- what is where ---- */
 
 function layOutTime() {
-	const mode = timeMode(), box = timeline.scroller, ratio = window.devicePixelRatio || 1;
+	const mode = timeMode(), box = timeline.isTable ? timeline.list.scroller : timeline.scroller, ratio = window.devicePixelRatio || 1;
 	const width = Math.max(200, box.clientWidth), height = Math.max(120, box.clientHeight - 2);
 	timeline.left = mode === 'heat' ? 56 : Math.min(190, Math.floor(width / 3));
 	const room = Math.max(10, Math.floor((width - timeline.left) / (mode === 'heat' ? 4 : 2)));
@@ -114,7 +114,8 @@ function drawAxes(context, colours) {
 	for (let at = 0; at < wholeNs; at += step) {
 		const x = timeline.left + at / wholeNs * wide;
 		context.fillRect(x, bottom, 1, 4);
-		context.fillText(seconds(at), x, bottom + 16);
+		if (x + 40 < timeline.width)
+			context.fillText(seconds(at), x, bottom + 16);
 	}
 	context.textAlign = 'right';
 	if (grid.lanes) {
