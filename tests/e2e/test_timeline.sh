@@ -40,12 +40,18 @@ recorded()
 check "two functions in turn: the books balance, nothing is lost" timed cpu --timeline -F 499 -- phases busy 3
 check "all have times of 20 ms, thread, process and CPU" when labels cpu 20 tid pid cpu
 check "each function in its phases" when phases cpu 20 300
-equal "samples: those that were recorded" "$(when total cpu samples)" "$(recorded cpu)"
-equal "as folded stacks, time does not split them" "$(sort -u <(sed 's/ [0-9]*$//' "$TMPDIR/out/cpu.folded") | wc -l)" \
-	"$(wc -l <"$TMPDIR/out/cpu.folded")"
-equal "perf script's text has them all" "$(total_of() { "$bpfprof" convert "$1" -o "$TMPDIR/out/cpu.perf.txt" &&
-	"$bpfprof" convert "$TMPDIR/out/cpu.perf.txt" -o "$TMPDIR/out/again.profile.json" && when total again samples; }
-	total_of "$TMPDIR/out/cpu.pb.gz" 2>>"$log")" "$(recorded cpu)"
+check "samples: those that were recorded" is "$(when total cpu samples) == $(recorded cpu)"
+check "as folded stacks, time does not split them" is \
+	"$(sed 's/ [0-9]*$//' "$TMPDIR/out/cpu.folded" | sort -u | wc -l) == $(wc -l <"$TMPDIR/out/cpu.folded")"
+
+# perf_text: as perf's text, and from that again.
+perf_text()
+{
+	"$bpfprof" convert "$TMPDIR/out/cpu.pb.gz" -o "$TMPDIR/out/cpu.perf.txt" &&
+		"$bpfprof" convert "$TMPDIR/out/cpu.perf.txt" -o "$TMPDIR/out/again.profile.json" &&
+		is "$(when total again samples) == $(recorded cpu)"
+}
+check "perf script's text has them all" perf_text
 check "... in the order of time" sort -c -k1,1n \
 	<(grep -oE '\] [0-9.]+: ' "$TMPDIR/out/cpu.perf.txt" | tr -d ']: ')
 check "... and with times again" when labels again 20 tid pid cpu

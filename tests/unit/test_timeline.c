@@ -151,8 +151,10 @@ static void test_perf_script(void **state)
 		"# times are since the recording's start, of buckets this wide\n"
 		"# bucket_ns: 5000000\n"
 		"# unit: nanoseconds\n# ========\n#\n\n"
-		"app 0/0 [000] 0.010000000:         22 cpu: \n\t               0 early ([unknown])\n\n"
-		"app 0/0 [000] 1.005000000:         11 cpu: \n\t               0 late ([unknown])\n\n";
+		"app 0/0 [000] 0.010000000:         22 cpu: \n\t               0 early "
+		"([unknown])\n\n"
+		"app 0/0 [000] 1.005000000:         11 cpu: \n\t               0 late "
+		"([unknown])\n\n";
 	struct profile prof, again;
 	struct buf first, second;
 
@@ -229,7 +231,8 @@ static void test_perf_no_times(void **state)
 /* A width of nothing is no width. */
 static void test_perf_bad_bucket(void **state)
 {
-	static const char text[] = "# bucket_ns: 0\n# bucket_ns: x\na 1 7.5: 1 x: \n\t 1 f (/x)\n\n";
+	static const char text[] =
+		"# bucket_ns: 0\n# bucket_ns: x\na 1 7.5: 1 x: \n\t 1 f (/x)\n\n";
 	struct profile prof;
 
 	decode(text, strlen(text), &prof);
@@ -240,10 +243,10 @@ static void test_perf_bad_bucket(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_label),	      cmocka_unit_test(test_other_labels),
-		cmocka_unit_test(test_bucket),	      cmocka_unit_test(test_order),
-		cmocka_unit_test(test_speedscope),    cmocka_unit_test(test_perf_script),
-		cmocka_unit_test(test_perf_times),    cmocka_unit_test(test_perf_no_times),
+		cmocka_unit_test(test_label),		cmocka_unit_test(test_other_labels),
+		cmocka_unit_test(test_bucket),		cmocka_unit_test(test_order),
+		cmocka_unit_test(test_speedscope),	cmocka_unit_test(test_perf_script),
+		cmocka_unit_test(test_perf_times),	cmocka_unit_test(test_perf_no_times),
 		cmocka_unit_test(test_perf_bad_bucket),
 	};
 

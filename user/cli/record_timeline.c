@@ -11,7 +11,7 @@ static const uint64_t bucket_max_ns = 3600 * NSEC_PER_SEC;
 
 int record_timeline_check(struct record_opts *opts, struct buf *why)
 {
-	uint64_t bucket_ns = timeline_default_bucket_ns;
+	uint64_t bucket_ns = TIMELINE_BUCKET_NS;
 
 	if (!opts->timeline)
 		return 0;

@@ -40,7 +40,7 @@ bool perf_clock_read(const struct perf_clock *clock, const struct perf_header *h
 		     uint64_t *out)
 {
 	uint64_t first_ns = clock->bucket_ns ? 0 : clock->first_ns;
-	uint64_t bucket_ns = clock->bucket_ns ? clock->bucket_ns : timeline_default_bucket_ns;
+	uint64_t bucket_ns = clock->bucket_ns ? clock->bucket_ns : TIMELINE_BUCKET_NS;
 
 	if (clock->has_none || !header->has_time)
 		return false;

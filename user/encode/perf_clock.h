@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Times in the text of perf script. perf's are seconds since boot or the like: they become times
- * since the earliest one, in buckets of timeline_default_bucket_ns. What we write says in comments
+ * since the earliest one, in buckets of TIMELINE_BUCKET_NS. What we write says in comments
  * which times it has:
  *
  *	# bucket_ns: 20000000		since the recording's start, in such buckets

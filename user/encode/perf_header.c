@@ -99,8 +99,8 @@ static bool is_time(struct perf_text word, uint64_t *out_ns)
 	    !perf_text_number(cut(word, before + 1, word.len - before - 2), 10, NULL))
 		return false;
 	if (__builtin_mul_overflow(time_s, (int64_t)NSEC_PER_SEC, &ns) ||
-	    __builtin_add_overflow(
-		    ns, fraction_ns(cut(word, before + 1, word.len - before - 2)), &ns))
+	    __builtin_add_overflow(ns, fraction_ns(cut(word, before + 1, word.len - before - 2)),
+				   &ns))
 		ns = INT64_MAX;
 	*out_ns = (uint64_t)ns;
 	return true;

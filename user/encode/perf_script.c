@@ -8,9 +8,9 @@
  *		            1234 work (/usr/bin/app)
  *
  * A stack of value 10 is written once, with the period 10. Where the profile has times
- * (profile/timeline.h), samples stand in their order, each with its own. Where it has none, the time
- * of a stack is the sum of the values before it (ns; other values count as us), the stacks of a
- * thread stand together, and so readers that draw a time line give each stack its value as its
+ * (profile/timeline.h), samples stand in their order, each with its own. Where it has none, the
+ * time of a stack is the sum of the values before it (ns; other values count as us), the stacks of
+ * a thread stand together, and so readers that draw a time line give each stack its value as its
  * width. The comment at the top says so. Stacks whose value is not above 0 are left out.
  */
 #include "encode/encoder.h"
@@ -231,13 +231,13 @@ static void add_clock(struct writer *writer)
 	uint64_t bucket_ns = timeline_bucket_ns(writer->prof);
 
 	if (!writer->has_times) {
-		buf_add_str(writer->out, PERF_CLOCK_NONE
-			    "a time here is the sum of the values before it\n");
+		buf_add_str(writer->out,
+			    PERF_CLOCK_NONE "a time here is the sum of the values before it\n");
 		return;
 	}
 	buf_add_str(writer->out, "# times are since the recording's start, of buckets this wide\n");
 	buf_printf(writer->out, PERF_CLOCK_BUCKET "%llu\n",
-		   (unsigned long long)(bucket_ns ? bucket_ns : timeline_default_bucket_ns));
+		   (unsigned long long)(bucket_ns ? bucket_ns : TIMELINE_BUCKET_NS));
 }
 
 /* Readers know the file by the first line. */

@@ -14,7 +14,7 @@
 
 /* Of a recording and of perf's texts, unless they say otherwise: the rows of a sub-second heat map
  * are as high. */
-static const uint64_t timeline_default_bucket_ns = 20000000;
+enum { TIMELINE_BUCKET_NS = 20000000 };
 
 /* The labels of @set and @time_ns. PROFILE_NONE: no memory, which the profile's err says. */
 uint32_t timeline_labels(struct profile *prof, uint32_t set, uint64_t time_ns);
