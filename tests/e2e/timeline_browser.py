@@ -182,6 +182,17 @@ def the_table_is_the_same(browser):
 
 
 @test
+def absurd_times_are_shown(browser):
+    for lanes in ("heat", "thread"):
+        page = Report(browser, "absurd", "#v=time&l=" + lanes)
+        equal(page.eval("timeline.grid.value.reduce((a, b) => a + b)"), 3, "samples")
+        check(page.eval("timeline.grid.cols <= timeline.width"), "more columns than there is room")
+        if lanes == "heat":
+            page.close()
+    return page
+
+
+@test
 def there_is_none_without_times(browser):
     page = Report(browser, "plain", "#v=time")
     equal(page.eval("[state.view, visible('[role=tab]').length]"), ["flame", 5], "views")
@@ -200,7 +211,9 @@ def prints_it(browser):
 
 
 html_page.FOLDER, html_page.BPFPROF = os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
-for made, content in (("burst.perf.txt", burst()), ("plain.folded", "app;main 5\n")):
+for made, content in (("burst.perf.txt", burst()), ("plain.folded", "app;main 5\n"),
+                      ("absurd.perf.txt", "# bucket_ns: 1\n" + "".join("a 1/2 [000] %s: 1 x: \n\t 1 f (/x)\n\n" % at
+                                                                     for at in ("0.0", "0.000000001", "9999999999999.5")))):
     source = os.path.join(html_page.FOLDER, made)
     with open(source, "w", encoding="utf-8") as file:
         file.write(content)

@@ -117,6 +117,11 @@ function eachTime(profile, which, take) {
 			take(at[samples.labels[i]], values[i], samples.labels[i]);
 }
 
+/* The last column also has what rounds to behind it: times may be larger than numbers are exact. */
+function columnOf(grid, time) {
+	return Math.min(Math.floor(time / grid.colNs), grid.cols - 1);
+}
+
 /* A grid: { cols, rows, colNs, rowNs, value: by row and column, lanes: names by row, or null }. */
 function heatGrid(profile, which, room) {
 	const times = profile.times;
@@ -127,7 +132,7 @@ function heatGrid(profile, which, room) {
 	const rowNs = Math.min(colNs, times.bucketNs * Math.max(1, Math.ceil(colNs / times.bucketNs / HEAT_ROWS)));
 	const rows = Math.ceil(colNs / rowNs), made = { cols: cols, rows: rows, colNs: colNs, rowNs: rowNs, value: new Float64Array(cols * rows), lanes: null };
 	eachTime(profile, which, function (time, value) {
-		made.value[Math.floor(time % colNs / rowNs) * cols + Math.floor(time / colNs)] += value;
+		made.value[Math.min(Math.floor(time % colNs / rowNs), rows - 1) * cols + columnOf(made, time)] += value;
 	});
 	return made;
 }
@@ -147,7 +152,7 @@ function laneGrid(profile, which, mode, room) {
 		lanes.push(grouped(rest) + ' others');
 	const made = { cols: cols, rows: lanes.length, colNs: colNs, rowNs: 0, value: new Float64Array(cols * lanes.length), lanes: lanes };
 	eachTime(profile, which, function (time, value, set) {
-		made.value[rowOf[sets.of[set]] * cols + Math.floor(time / colNs)] += value;
+		made.value[rowOf[sets.of[set]] * cols + columnOf(made, time)] += value;
 	});
 	return made;
 }
