@@ -98,6 +98,9 @@ END
 
 holds "all formats at once" diff_of 0 files "$a" "$b" -o "$out/d.svg" -o "$out/d.folded" -o "$out/d.md" \
 	-o "$out/d.json" -o "$out/d.pb.gz" --width max
+holds "the page" diff_of 0 page "$a" "$b" -o "$out/d.html"
+holds "asks nobody for anything" sh -c '! grep -qE "(src|href)=\"?(https?:)?//" "$1"' sh "$out/d.html"
+holds "the page of shares" diff_of 0 page_shares "$a" "$tmp/a3.folded" --normalize -o "$out/shares.html"
 holds "the files of --format and -o are the same" cmp "$out/json" "$out/d.json"
 holds "nothing is overwritten" diff_of 1 again "$a" "$b" -o "$out/d.svg"
 holds "and --force is named" told 'force' again.err
@@ -121,6 +124,7 @@ holds "other flame graphs know nothing of it" sh -c '"$1" convert "$2" -o "$3" 2
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -n "$chromium" ]; then
 	python3 tests/e2e/diff_browser.py "$chromium" "$out/d.svg" "$out/shot-" || status=1
+	python3 tests/e2e/diff_page.py "$chromium" "$out" "$bpfprof" || status=1
 else
 	skip "diff_browser" "no chromium"
 fi
@@ -263,7 +267,7 @@ refused 2 "standard input .* only be one" "standard input twice" - -
 refused 1 "input '$tmp/none': No such file" "a file that is not there" "$a" "$tmp/none"
 refused 1 "input '$tmp': Is a directory" "a folder" "$tmp" "$b"
 refused 1 "no value 'heap' .*BEFORE has samples/count; AFTER has samples/count" "an unknown value" "$a" "$b" --value heap
-refused 2 "output 'x.txt': a difference can be .svg" "an unknown format" "$a" "$b" -o x.txt
+refused 2 "output 'x.txt': a difference can be .html, .svg, .folded, .md, .json or .pb.gz" "an unknown format" "$a" "$b" -o x.txt
 refused 2 'named twice' "an output twice" "$a" "$b" -o "$tmp/x.md" -o "$tmp/x.md"
 refused 2 "'200%' is not a percentage" "no percentage" "$a" "$b" --fail-above 200%
 refused 2 'not one of after, before, max, sum' "an unknown width" "$a" "$b" --width both

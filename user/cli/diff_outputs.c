@@ -39,6 +39,15 @@ const struct opt_choice diff_format_choices[] = {
 	{NULL},
 };
 
+static void add_title(const struct diff_report *report, const struct diff_opts *opts,
+		      struct buf *out)
+{
+	if (opts->title)
+		buf_add_str(out, opts->title);
+	else
+		buf_printf(out, "%s: what changed", report->type);
+}
+
 static int write_svg(const struct diff_report *report, const struct diff_opts *opts,
 		     struct buf *out)
 {
@@ -47,11 +56,52 @@ static int write_svg(const struct diff_report *report, const struct diff_opts *o
 
 	buf_init(&title, BUF_NO_MAX);
 	buf_init(&line, BUF_NO_MAX);
-	buf_printf(&title, "%s: what changed", report->type);
+	add_title(report, opts, &title);
 	diff_report_line(report, &line);
-	how.title = opts->title ? opts->title : buf_cstr(&title);
+	if (report->diff->side_runs[DIFF_BEFORE] > 1)
+		buf_printf(&line, " (one run on average; drawn: %zu runs of each together)",
+			   report->diff->side_runs[DIFF_BEFORE]);
+	how.title = buf_cstr(&title);
 	how.subtitle = buf_cstr(&line);
 	return diff_svg_encode(report->diff, &how, out);
+}
+
+/* What the page is told beside the two values: see html_diff.js. */
+static void add_page_facts(const struct diff_report *report, enum diff_width width, struct buf *out)
+{
+	const struct diff_change *total = &report->diff->total;
+	double after = (double)total->value[DIFF_AFTER];
+	double scale = report->diff->normalize && after > 0
+			       ? ((double)total->value[DIFF_BEFORE] + total->change) / after
+			       : 1;
+
+	buf_printf(out, "{\"scale\":%.17g,\"width\":%d,\"locations\":[", scale, (int)width);
+	for (size_t i = 0; i < report->order_cnt; i++)
+		buf_printf(out, "%s%u", i ? "," : "",
+			   report->diff->rows[report->order[i]].location);
+	buf_add_str(out, "],\"report\":");
+	diff_report_object(report, out);
+	buf_add_char(out, '}');
+}
+
+static int write_html(const struct diff_report *report, const struct diff_opts *opts,
+		      struct buf *out)
+{
+	_cleanup_(buf_deinit) struct buf title, line, facts;
+	struct encoder_opts how = {.value = DIFF_AFTER, .by = report->diff->by};
+
+	buf_init(&title, BUF_NO_MAX);
+	buf_init(&line, BUF_NO_MAX);
+	buf_init(&facts, BUF_NO_MAX);
+	add_title(report, opts, &title);
+	diff_report_line(report, &line);
+	add_page_facts(report, (enum diff_width)opts->width.bits, &facts);
+	if (facts.err)
+		return facts.err;
+	how.title = buf_cstr(&title);
+	how.subtitle = buf_cstr(&line);
+	how.difference = buf_cstr(&facts);
+	return encoder_html.encode(&report->diff->joined, &how, out);
 }
 
 static int write_folded(const struct diff_report *report, const struct diff_opts *opts,
@@ -82,13 +132,11 @@ static const struct {
 	int (*write)(const struct diff_report *report, const struct diff_opts *opts,
 		     struct buf *out);
 } formats[] = {
-	{".svg", write_svg},
-	{".folded", write_folded},
-	{".md", write_markdown},
-	{".json", write_json},
+	{".html", write_html},	 {".svg", write_svg},	{".folded", write_folded},
+	{".md", write_markdown}, {".json", write_json},
 };
 
-enum { FORMAT_CNT = sizeof(formats) / sizeof(*formats), FORMAT_FOLDED = 1 };
+enum { FORMAT_CNT = sizeof(formats) / sizeof(*formats), FORMAT_FOLDED = 2 };
 
 /* Index into formats; FORMAT_CNT: none of them. */
 static size_t format_of(const char *path)
@@ -121,7 +169,8 @@ static int open_file(const struct diff_opts *opts, const char *path, struct diff
 
 	if (!has_format(path)) {
 		buf_printf(why,
-			   "output '%s': a difference can be .svg, .folded, .md, .json or .pb.gz",
+			   "output '%s': a difference can be .html, .svg, .folded, .md, .json or "
+			   ".pb.gz",
 			   path);
 		return -EINVAL;
 	}

@@ -74,7 +74,8 @@ extern const struct opt_choice diff_sort_choices[], diff_width_choices[], diff_f
 		 "FILE",                                                                          \
 		 DIFF_OPT_AT(outputs, struct opts_list),                                          \
 		 .flags = OPT_IS_FILE,                                                            \
-		 .help = "repeatable; .svg: differential flame graph, .folded or '-': two "       \
+		 .help = "repeatable; .html: report, .svg: differential flame graph, .folded or " \
+			 "'-': two "                                                              \
 			 "columns, .md, .json, .pb.gz: values before, after, delta"},             \
 		{OPT_CHOICE,                                                                      \
 		 0,                                                                               \

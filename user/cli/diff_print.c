@@ -384,7 +384,7 @@ static void json_function(const struct diff_report *report, uint32_t row, struct
 	json_object_end(js);
 }
 
-void diff_report_json(const struct diff_report *report, struct buf *out)
+void diff_report_object(const struct diff_report *report, struct buf *out)
 {
 	struct json js;
 
@@ -407,6 +407,11 @@ void diff_report_json(const struct diff_report *report, struct buf *out)
 		json_function(report, report->order[i], &js);
 	json_array_end(&js);
 	json_object_end(&js);
+}
+
+void diff_report_json(const struct diff_report *report, struct buf *out)
+{
+	diff_report_object(report, out);
 	buf_add_char(out, '\n');
 }
 
@@ -418,7 +423,4 @@ void diff_report_line(const struct diff_report *report, struct buf *out)
 	func_table_printable(report->names[DIFF_AFTER], out);
 	buf_add_str(out, " \xc2\xb7 ");
 	add_total(report, out);
-	if (report->diff->side_runs[DIFF_BEFORE] > 1)
-		buf_printf(out, " (one run on average; drawn: %zu runs of each together)",
-			   report->diff->side_runs[DIFF_BEFORE]);
 }

@@ -96,6 +96,9 @@ void diff_report_markdown(const struct diff_report *report, struct buf *out);
  */
 void diff_report_json(const struct diff_report *report, struct buf *out);
 
+/* The same without the line's end, as a part of something. */
+void diff_report_object(const struct diff_report *report, struct buf *out);
+
 /* One line for a graph's subtitle: both names, the total's change. */
 void diff_report_line(const struct diff_report *report, struct buf *out);
 

@@ -32,6 +32,7 @@ static const char style[] = {
 /* Each file stands in the scope of those before it. */
 static const char script[] = {
 #include "gen/html_data.js.h"
+#include "gen/html_diff.js.h"
 #include "gen/html_text.js.h"
 #include "gen/html_tree.js.h"
 #include "gen/html_time.js.h"

@@ -199,6 +199,7 @@ const ACTIONS = [
 	['r', 'Fold its recursion', () => onPicked('r')], ['l', 'Fold its library', () => onPicked('l')],
 	['R', 'Fold direct recursion of all functions', () => toggleStep('R')], ['k', 'Hide the kernel', () => toggleStep('k')],
 	['u', 'My code only: executables and JIT code', () => toggleStep('u')],
+	...(difference ? [['-', 'Without stacks that are gone', () => toggleStep('g')], ['+', 'Without stacks that are new', () => toggleStep('w')]] : []),
 	['Backspace', 'Undo the last filter (also Ctrl-Z)', undoStep], ['Z', 'Redo', redoStep],
 	['y', 'Copy the name', () => state.picked && copyText(state.picked.name)], ['Y', 'Copy the stack', copyStack],
 	['e', 'Evidence', () => ui.evidence.showModal()], ['E', 'Copy the evidence', () => copyText(evidenceText())],
@@ -369,6 +370,8 @@ function makeSwitcher() {
 	profile.values.forEach((value, i) => ui.value.append(setAttributes(el('option', '', valueName(value)), { value: i })));
 	ui.value.addEventListener('change', () => change({ value: Number(ui.value.value) }));
 	ui.value.hidden = profile.values.length < 2;
+	if (difference)
+		setAttributes(ui.value, { 'aria-label': 'Width of frames', title: 'What makes frames wide (v)' });
 	return ui.value;
 }
 
@@ -395,7 +398,9 @@ function makeSwitches() {
 	ui.isByName = toggle('A\u2013Z', 'By name instead of the heaviest first (o)', () => change({ isByName: !state.isByName }));
 	ui.kernel = toggle('No kernel', 'Hide the kernel (k)', () => toggleStep('k'));
 	ui.mine = toggle('My code', 'Executables and JIT code alone (u)', () => toggleStep('u'));
-	return el('div', 'switches', ui.isFlame, ui.isByName, ui.kernel, ui.mine);
+	ui.gone = toggle('No gone', 'Without stacks that are gone (-)', () => toggleStep('g'));
+	ui.fresh = toggle('No new', 'Without stacks that are new (+)', () => toggleStep('w'));
+	return el('div', 'switches', ui.isFlame, ui.isByName, ui.kernel, ui.mine, ...(difference ? [ui.gone, ui.fresh] : []));
 }
 
 function makeMenu() {
@@ -429,7 +434,9 @@ function legendItem(cls, style, text) {
 
 /* Only what is there: most profiles have three of the kinds. */
 function makeLegend() {
-	const present = new Set(profile.locations.kind), made = el('div', 'legend');
+	const present = new Set(profile.locations.kind), made = el('div', 'legend', ...(difference ? diffLegend() : []));
+	if (difference)
+		return made;
 	for (const kind of [USER, LIBRARY, JIT, KERNEL, SYNTHETIC, BLOCKED, RUNNABLE])
 		if (present.has(kind))
 			made.append(legendItem(kind === SYNTHETIC ? 'hatched' : '', kind === SYNTHETIC ? '' :
@@ -514,6 +521,8 @@ function renderControls() {
 	press(ui.invert, state.invert);
 	press(ui.kernel, state.steps.some(step => step.type === 'k'));
 	press(ui.mine, state.steps.some(step => step.type === 'u'));
+	press(ui.gone, state.steps.some(step => step.type === 'g'));
+	press(ui.fresh, state.steps.some(step => step.type === 'w'));
 	ui.isFlame.disabled = !isGraph() || state.view === 'sandwich';
 	ui.value.value = String(state.value);
 }
@@ -570,7 +579,7 @@ function render() {
 
 async function start() {
 	profile = await loadProfile();
-	defaults.value = facts.value < profile.values.length ? facts.value : 0;
+	defaults.value = difference ? profile.defaultValue : facts.value < profile.values.length ? facts.value : 0;
 	state = Object.assign({}, defaults, parseHash(location.hash.slice(1)));
 	makePage();
 	listen();

@@ -242,5 +242,8 @@ async function loadProfile() {
 	const element = document.getElementById('profile');
 	const bytes = await inflate(fromBase64(element.textContent));
 	element.textContent = '';
-	return makeFrames(readProfile(bytes));
+	const made = makeFrames(readProfile(bytes));
+	if (difference)
+		prepareDifference(made);
+	return made;
 }

@@ -109,6 +109,8 @@ function shareText(share) {
 
 /* [[name, text], ...]: what the panel shows and what is copied. */
 function evidenceRows() {
+	if (difference)
+		return diffEvidence().filter(row => row[1]);
 	const rows = recordings().flatMap(recordingRows);
 	if (!rows.some(row => row[0] === 'Kernel' && row[1]) && ledger)
 		rows.push(['Kernel', [textOf(ledger.kernel), textOf(ledger.arch)].filter(Boolean).join(' ')]);
@@ -167,6 +169,8 @@ function showOrigin() {
 }
 
 function cards() {
+	if (difference)
+		return diffCards();
 	const tree = mainTree(state), value = currentValue(state), sums = functionSums(state), shown = verdict(), made = [];
 	const all = profile.samples.values[state.value] ? profile.samples.values[state.value].reduce((sum, one) => sum + Math.max(0, one), 0) : 0;
 	const isPart = state.steps.length > 0 && tree.total[0] !== all;

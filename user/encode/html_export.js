@@ -138,11 +138,10 @@ function svgBox(root, part, row, i, y, hits) {
 	}, box));
 	if (wide > 4 && isNoise(state, tree.totalN[node]) && !row.narrow[i])
 		svgElement(group, 'rect', Object.assign({ fill: 'url(#noise)' }, box));
-	const label = wide < LABEL_FROM || row.narrow[i] ? '' : fit(labelOf(tree, node), Math.floor((wide - 8) / flame.charWidth));
+	const label = wide < LABEL_FROM || row.narrow[i] ? '' : fit(boxLabel(tree, node), Math.floor((wide - 8) / flame.charWidth));
 	if (label)
 		svgElement(group, 'text', {
-			x: (row.left[i] + SVG_MARGIN + 5).toFixed(2), y: y + 13.5, fill: isHit ? palette['ink-on-hit'] :
-				kind === PROCESS || kind === BLOCKED || kind === RUNNABLE ? palette['ink-on-strong'] : palette.ink,
+			x: (row.left[i] + SVG_MARGIN + 5).toFixed(2), y: y + 13.5, fill: isHit ? palette['ink-on-hit'] : isStrong(kind) ? palette['ink-on-strong'] : palette.ink,
 			'font-style': tree.isInlined[node] ? 'italic' : 'normal',
 		}, label);
 }

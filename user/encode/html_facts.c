@@ -6,6 +6,7 @@
  *	  "comments": ["...", ...],
  *	  "ledger": "{...}", "ledgerLine": "...",            JSON in a string; absent without one
  *	  "balances": true, "why": "", "isClean": true,      as --strict judges it
+ *	  "difference": "{...}",                             of a page of `diff`: html_diff.js
  *	  "kinds": ["all", "process", ...],                  words, by enum flame_kind
  *	  "outcomes": {"fp_lost": "no frame pointer ...", ...} }
  */
@@ -108,6 +109,8 @@ int html_add_facts(struct buf *out, const struct profile *prof, const struct enc
 	}
 	if (opts->ledger_line)
 		add_str(out, ",\n\"ledgerLine\"", opts->ledger_line);
+	if (opts->difference)
+		add_str(out, ",\n\"difference\"", opts->difference);
 	add_words(out);
 	buf_add_char(out, '}');
 	return out->err;

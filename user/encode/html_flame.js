@@ -48,6 +48,9 @@ function readPalette() {
 		made.states[kind] = { b: colour(LETTERS[kind] + 'b'), q: colour(LETTERS[kind] + 'q') };
 	for (const name of ['ground', 'ink', 'ink-on-strong', 'muted', 'hit', 'ink-on-hit', 'cursor', 'rest', 'line', 'hatch-ground', 'hatch-line', 'noise-line'])
 		made[name] = colour(name);
+	made.changes = ['y4', 'y3', 'y2', 'y1', 'same', 'x1', 'x2', 'x3', 'x4'].map(colour);
+	made.only = { new: colour('only-after'), gone: colour('only-before') };
+	made.same = colour('same');
 	made.hatch = hatchPattern(flame.context, made['hatch-ground'], made['hatch-line']);
 	made.noise = hatchPattern(flame.context, '', made['noise-line']);
 	flame.palette = made;
@@ -103,8 +106,11 @@ function stateOf(tree, node) {
 function colourOf(tree, node) {
 	const frame = tree.frame[node], palette = flame.palette;
 	if (frame < 0)
-		return palette.kinds[ROOT][0];
+		return difference ? diffColour(palette, tree, node) : palette.kinds[ROOT][0];
 	const kind = profile.frames.kind[frame], states = palette.states[kind];
+	/* Processes are not tested. */
+	if (difference && kind !== PROCESS)
+		return diffColour(palette, tree, node);
 	const state = states ? profile.frames.isWaker[frame] ? 'b' : stateOf(tree, node) : '';
 	return state ? states[state] : palette.kinds[kind][frameShades()[frame]];
 }
@@ -114,6 +120,27 @@ function labelOf(tree, node) {
 	if (frame < 0)
 		return 'all';
 	return profile.frames.kind[frame] === WOKEN_BY ? 'woken by' : profile.frames.name[frame];
+}
+
+/* What stands in a box: in a difference also what became of it. */
+function boxLabel(tree, node) {
+	return labelOf(tree, node) + (difference ? diffLabel(tree, node) : '');
+}
+
+/* Is the text on it light on a strong ground? */
+function isStrong(kind) {
+	return kind === PROCESS || (!difference && (kind === BLOCKED || kind === RUNNABLE));
+}
+
+/* The outline of what only one side has. */
+function drawOnly(context, at, palette) {
+	const only = onlySide(at.tree, at.node);
+	if (!only || at.wide < 4)
+		return;
+	context.strokeStyle = palette.only[only];
+	context.setLineDash(only === 'gone' ? [3, 2] : []);
+	context.strokeRect(at.left + 0.5, at.y + 0.5, at.wide - 1, at.high - 1);
+	context.setLineDash([]);
 }
 
 /* ---- layout ---- */
@@ -253,6 +280,8 @@ function drawBox(context, part, row, i, y, hits, isAbove) {
 		context.fillStyle = palette.noise;
 		context.fillRect(left, y, wide, high);
 	}
+	if (difference && !row.narrow[i])
+		drawOnly(context, { tree: tree, node: node, left: left, y: y, wide: wide, high: high }, palette);
 	if (frame >= 0 && profile.frames.isWaker[frame]) {
 		context.strokeStyle = palette.muted;
 		context.setLineDash([2, 2]);
@@ -262,10 +291,9 @@ function drawBox(context, part, row, i, y, hits, isAbove) {
 	if (wide < LABEL_FROM || row.narrow[i])
 		return;
 	context.globalAlpha = hits && !isHit ? 0.6 : 1;
-	context.fillStyle = isHit ? palette['ink-on-hit'] : kind === PROCESS || kind === BLOCKED || kind === RUNNABLE ?
-		palette['ink-on-strong'] : palette.ink;
+	context.fillStyle = isHit ? palette['ink-on-hit'] : isStrong(kind) ? palette['ink-on-strong'] : palette.ink;
 	context.font = isInlined || kind === WOKEN_BY ? flame.italic : flame.font;
-	context.fillText(fit(labelOf(tree, node), Math.floor((wide - 8) / flame.charWidth)), left + 5, y + 13.5);
+	context.fillText(fit(boxLabel(tree, node), Math.floor((wide - 8) / flame.charWidth)), left + 5, y + 13.5);
 }
 
 function outline(context, at, colour, width) {

@@ -103,10 +103,13 @@ function findFrame(name, kind, isWaker) {
  */
 function functionSums(view) {
 	return keep('functions ' + draftKey(view), function () {
-		const draft = currentDraft(view), cnt = profile.frames.name.length;
-		const tree = mainTree(view), active = new Int32Array(cnt), path = [];
+		/* What is gone has no width after, and what is new none before: of a difference all that either side has. */
+		const wide = difference ? Object.assign({}, view, { value: WIDTHS.indexOf('sum') }) : view;
+		const draft = currentDraft(wide), cnt = profile.frames.name.length;
+		const tree = mainTree(wide), active = new Int32Array(cnt), path = [];
 		const made = {
 			self: new Float64Array(cnt), total: new Float64Array(cnt), n: new Float64Array(cnt), totalN: new Float64Array(cnt),
+			m: new Float64Array(cnt), totalM: new Float64Array(cnt),
 			all: tree.total[0], allN: hasCounts(view) ? tree.totalN[0] : null, nodes: draft.cnt,
 		};
 		for (let i = 1; i < tree.cnt; i++) {
@@ -117,15 +120,18 @@ function functionSums(view) {
 				const woken = tree.frame[path[path.length - 1]];
 				made.self[woken] += tree.total[i];
 				made.n[woken] += tree.totalN[i];
+				made.m[woken] += tree.totalM ? tree.totalM[i] : 0;
 				i = tree.end[i] - 1;
 				continue;
 			}
 			if (active[frame]++ === 0) {
 				made.total[frame] += tree.total[i];
 				made.totalN[frame] += tree.totalN[i];
+				made.totalM[frame] += tree.totalM ? tree.totalM[i] : 0;
 			}
 			made.self[frame] += tree.self[i];
 			made.n[frame] += tree.n[i];
+			made.m[frame] += tree.m ? tree.m[i] : 0;
 			path.push(i);
 		}
 		return made;

@@ -22,8 +22,11 @@ function describe(part, node, narrow) {
 	const allN = hasCounts(state) ? tree.totalN[0] : null;
 	const shareOf = (sum, n) => formatIn(value, sum) + ', ' + share(sum, tree.total[0], allN === null ? null : n, allN);
 
-	lines.push(shareOf(tree.total[node], tree.totalN[node]));
-	if (tree.self[node] > 0 && tree.self[node] < tree.total[node])
+	if (difference)
+		lines.push(...describeChange(tree, node));
+	else
+		lines.push(shareOf(tree.total[node], tree.totalN[node]));
+	if (!difference && tree.self[node] > 0 && tree.self[node] < tree.total[node])
 		lines.push('itself ' + formatIn(value, tree.self[node]) + ', ' + percent(tree.self[node], tree.total[0]));
 	if (part.zoom > 0 && node > part.zoom)
 		lines.push(percent(tree.total[node], tree.total[part.zoom]) + ' of what is zoomed to');
@@ -45,7 +48,7 @@ function describe(part, node, narrow) {
 
 /* In what state the time was. */
 function statesText(tree, node) {
-	const states = stateSums(tree), total = tree.total[node], frame = tree.frame[node];
+	const states = difference ? null : stateSums(tree), total = tree.total[node], frame = tree.frame[node];
 	if (!states || (frame >= 0 && profile.frames.kind[frame] > SYNTHETIC))
 		return '';
 	const blocked = states.blocked[node], runnable = states.runnable[node];
@@ -161,17 +164,24 @@ function panelActions(frame) {
 	return made;
 }
 
-function panelFacts(frame) {
-	const list = el('dl', ''), fn = profile.frames.fn[frame], strings = profile.strings, sums = functionSums(state), value = currentValue(state);
+/* How much there is of a function, here and in all. */
+function amountFacts(list, frame) {
+	const sums = functionSums(state), value = currentValue(state), at = isGraph() ? flame.cursor : null;
 	const line = (sum, n) => formatIn(value, sum) + ' \u00b7 ' + share(sum, sums.all, sums.allN === null ? null : n, sums.allN);
-
-	const at = isGraph() ? flame.cursor : null;
 	if (at && at.part.tree.frame[at.node] === frame && at.part.tree.total[at.node] < sums.total[frame])
 		field(list, 'Here', line(at.part.tree.total[at.node], at.part.tree.totalN[at.node]));
 	field(list, 'Total', line(sums.total[frame], sums.totalN[frame]));
 	field(list, 'Self', line(sums.self[frame], sums.n[frame]));
 	if (sums.total[frame] > 0 && isNoise(state, sums.totalN[frame]))
 		field(list, '', el('em', '', 'Fewer than ' + NOISE_BELOW + ' samples: noise'));
+}
+
+function panelFacts(frame) {
+	const list = el('dl', ''), fn = profile.frames.fn[frame], strings = profile.strings;
+	if (difference)
+		diffFacts(list, frame);
+	else
+		amountFacts(list, frame);
 	field(list, 'Kind', facts.kinds[profile.frames.kind[frame]] + (profile.frames.isWaker[frame] ? ', of the waker' : ''));
 	if (fn >= 0 && profile.functions.file[fn])
 		field(list, 'Source', strings[profile.functions.file[fn]] + (profile.functions.line[fn] ? ':' + profile.functions.line[fn] : ''));
@@ -218,8 +228,10 @@ function pathItems(tree) {
 	return items;
 }
 
-/* Nothing is picked: where the time is. */
+/* Nothing is picked: where the time is; of a difference what changed. */
 function hotPanel() {
+	if (difference)
+		return changePanel();
 	const sums = functionSums(state), tree = mainTree(state), kinds = profile.frames.kind;
 	const hot = [];
 	for (let i = 0; i < sums.self.length; i++)

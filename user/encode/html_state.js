@@ -6,6 +6,7 @@
  *	v=flame|callers|sandwich|top|tree|time  w=VALUE   value's type, when it is not the first one shown
  *	i=1 root at the bottom   a=1 by name         z=N.N.N  zoomed to: numbers of frames, from the root
  *	s=EXPRESSION  c=1 ignore case  n=1 invert    p=FRAME  function of the panel and of the sandwich
+ *	w=WIDTH       in a difference, o=COLUMN its table's
  *	t=STEP...     transforms, first to last      q=TEXT  o=COLUMN  the top table's filter and order
  *	x=NODE.NODE   what the call tree has open besides its hottest path, or, first -, closed
  *	l=heat|thread|cpu|process  rows of the timeline
@@ -15,12 +16,12 @@
  * so that a link fits the next recording, too.
  */
 const VIEWS = ['flame', 'callers', 'sandwich', 'top', 'tree', 'time'];
-const TOP_ORDERS = ['self', 'total', 'name', '-self', '-total', '-name'];
+const TOP_ORDERS = (difference ? DIFF_ORDERS : ['self', 'total', 'name']).flatMap(order => [order, '-' + order]);
 const OPEN_MAX = 400; /* nodes that the address remembers */
 
 const defaults = {
 	view: 'flame', value: 0, isFlame: false, isByName: false, zoom: [], search: '', ignoreCase: false, invert: false,
-	picked: null, steps: [], filter: '', order: 'self', open: [], lanes: '', theme: '',
+	picked: null, steps: [], filter: '', order: difference ? 'change' : 'self', open: [], lanes: '', theme: '',
 };
 let state = Object.assign({}, defaults);
 let undone = []; /* steps that were taken back, for redo */

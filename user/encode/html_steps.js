@@ -11,13 +11,14 @@
  *	r  recursion  a call of the function within itself goes back to the outer one
  *	l  library    frames of a library that follow each other become one
  *	T  time       only samples of a range of time (html_time.js)
+ *	g, w          of a difference: without stacks that are gone; that are new
  *	R, k, u       direct recursion of all functions; no kernel; executables and JIT code alone
  */
 const STEP_WORDS = {
 	f: 'only through', d: 'without', h: 'hide', m: 'merge', r: 'fold recursion of', l: 'fold library',
-	T: 'only', R: 'direct recursion folded', k: 'kernel hidden', u: 'my code only',
+	T: 'only', R: 'direct recursion folded', k: 'kernel hidden', u: 'my code only', g: 'without what is gone', w: 'without what is new',
 };
-const GLOBAL_STEPS = 'Rku';
+const GLOBAL_STEPS = 'Rkugw';
 
 function stepText(step) {
 	if (step.type === 'T')
@@ -58,11 +59,13 @@ function through(draft, mask) {
 
 /* The draft with only the selves of nodes for which @keep says so. */
 function keepSelves(draft, keep) {
-	const made = Object.assign({}, draft, { self: Float64Array.from(draft.self), n: Float64Array.from(draft.n) });
+	const made = Object.assign({}, draft, { self: Float64Array.from(draft.self), n: Float64Array.from(draft.n), m: draft.m && Float64Array.from(draft.m) });
 	for (let i = 0; i < draft.cnt; i++) {
 		if (!keep(i)) {
 			made.self[i] = 0;
 			made.n[i] = 0;
+			if (made.m)
+				made.m[i] = 0;
 		}
 	}
 	return made;
@@ -71,11 +74,11 @@ function keepSelves(draft, keep) {
 /* A new draft: @moveTo says where a node goes that is called from the node @above of the new one. */
 function rebuild(draft, moveTo) {
 	const builder = makeBuilder(draft.cnt), place = new Int32Array(draft.cnt);
-	builder.add(0, draft.self[0], draft.n[0]);
+	builder.add(0, draft.self[0], draft.n[0], afterOf(draft, 0));
 	for (let i = 1; i < draft.cnt; i++) {
 		place[i] = moveTo(builder, place[draft.parent[i]], i);
-		if (draft.self[i] !== 0)
-			builder.add(place[i], draft.self[i], draft.n[i]);
+		if (hasOwn(draft, i))
+			builder.add(place[i], draft.self[i], draft.n[i], afterOf(draft, i));
 	}
 	return builder.finish();
 }
@@ -126,6 +129,10 @@ function foldLibrary(profile, draft, mask, name) {
 function applyStep(profile, draft, step) {
 	const mask = stepMask(profile, step);
 	switch (step.type) {
+	case 'g':
+		return keepSelves(draft, i => !(draft.n[i] > 0 && !(afterOf(draft, i) > 0)));
+	case 'w':
+		return keepSelves(draft, i => !(afterOf(draft, i) > 0 && !(draft.n[i] > 0)));
 	case 'f': {
 		const isIn = through(draft, mask);
 		return keepSelves(draft, i => isIn[i]);
@@ -150,7 +157,7 @@ function applyStep(profile, draft, step) {
 /* ---- trees from other ends ---- */
 
 /*
- * Stacks from the leaf: who calls it, and who calls them. @entries are [node, value, samples]; the tree has the frame of
+ * Stacks from the leaf: who calls it, and who calls them. @entries are [node, value, n, m]; the tree has the frame of
  * each entry under its root, its callers above. A profile of a million nodes has many more ways up than down: a group of
  * less than @least is marked as cut instead of opened. Not so on the way @way, frames from the root; behind its end, what
  * counts is the share of the group there.
@@ -177,19 +184,20 @@ function splitGroup(draft, builder, group, way) {
 	for (let i = 0; i < at.node.length; i++) {
 		const node = at.node[i];
 		if (node === 0) {
-			builder.add(group.node, at.value[i], at.n[i]);
+			builder.add(group.node, at.value[i], at.n[i], at.m[i]);
 			continue;
 		}
 		const frame = draft.frame[node], made = builder.child(group.node, frame, draft.isInlined[node]);
 		let part = parts.get(made);
 		if (!part) {
 			const steps = group.steps < 0 ? -1 : group.steps === way.length ? way.length : way[group.steps] === frame ? group.steps + 1 : -1;
-			parts.set(made, part = { node: made, total: 0, at: { node: [], value: [], n: [] }, least: group.least, steps: steps });
+			parts.set(made, part = { node: made, total: 0, at: { node: [], value: [], n: [], m: [] }, least: group.least, steps: steps });
 		}
 		part.total += at.value[i];
 		part.at.node.push(draft.parent[node]);
 		part.at.value.push(at.value[i]);
 		part.at.n.push(at.n[i]);
+		part.at.m.push(at.m[i]);
 	}
 	return parts;
 }
@@ -205,17 +213,18 @@ function openGroup(draft, builder, group, following, cut, way) {
 		}
 		cut.set(part.node, true);
 		for (let i = 0; i < part.at.node.length; i++)
-			builder.add(part.node, part.at.value[i], part.at.n[i]);
+			builder.add(part.node, part.at.value[i], part.at.n[i], part.at.m[i]);
 	}
 }
 
 function leafEntries(draft) {
-	const made = { node: [], value: [], n: [] };
+	const made = { node: [], value: [], n: [], m: [] };
 	for (let i = 0; i < draft.cnt; i++) {
-		if (draft.self[i] > 0) {
+		if (hasOwn(draft, i)) {
 			made.node.push(i);
 			made.value.push(draft.self[i]);
 			made.n.push(draft.n[i]);
+			made.m.push(afterOf(draft, i));
 		}
 	}
 	return made;
@@ -223,13 +232,14 @@ function leafEntries(draft) {
 
 /* The outermost nodes of @mask with their totals. */
 function outermost(draft, mask) {
-	const isIn = through(draft, mask), total = sums(draft, draft.self), totalN = sums(draft, draft.n);
-	const made = { node: [], value: [], n: [] };
+	const isIn = through(draft, mask), all = { self: sums(draft, draft.self), n: sums(draft, draft.n), m: draft.m && sums(draft, draft.m) };
+	const made = { node: [], value: [], n: [], m: [] };
 	for (let i = 1; i < draft.cnt; i++) {
-		if (mask[draft.frame[i]] && !isIn[draft.parent[i]] && total[i] > 0) {
+		if (mask[draft.frame[i]] && !isIn[draft.parent[i]] && hasOwn(all, i)) {
 			made.node.push(i);
-			made.value.push(total[i]);
-			made.n.push(totalN[i]);
+			made.value.push(all.self[i]);
+			made.n.push(all.n[i]);
+			made.m.push(afterOf(all, i));
 		}
 	}
 	return made;
@@ -243,8 +253,8 @@ function calleesDraft(draft, mask) {
 			continue;
 		const above = isIn[draft.parent[i]] ? place[draft.parent[i]] : 0;
 		place[i] = copyNode(builder, above, draft, i);
-		if (draft.self[i] !== 0)
-			builder.add(place[i], draft.self[i], draft.n[i]);
+		if (hasOwn(draft, i))
+			builder.add(place[i], draft.self[i], draft.n[i], afterOf(draft, i));
 	}
 	return builder.finish();
 }

@@ -80,6 +80,10 @@ function sameFrame(ref, frame) {
 const top_ = { list: null, rows: [], current: 0 };
 const TOP_COLUMNS = [['self', 'Self'], ['self', 'Self %'], ['total', 'Total'], ['total', 'Total %'], ['', 'n'], ['name', 'Function']];
 
+function topColumns() {
+	return difference ? DIFF_COLUMNS : TOP_COLUMNS;
+}
+
 function topRows() {
 	const sums = functionSums(state), kinds = profile.frames.kind, names = profile.frames.name, wanted = state.filter.toLowerCase();
 	const rows = [];
@@ -88,9 +92,13 @@ function topRows() {
 			rows.push(i);
 	const ranks = frameRanks(profile), order = state.order.replace('-', '');
 	const by = order === 'name' ? (one, two) => ranks[one] - ranks[two] :
-		(one, two) => sums[order][two] - sums[order][one] || sums.total[two] - sums.total[one] || ranks[one] - ranks[two];
+		(one, two) => topKey(sums, order, two) - topKey(sums, order, one) || sums.total[two] - sums.total[one] || ranks[one] - ranks[two];
 	rows.sort(state.order.startsWith('-') ? (one, two) => by(two, one) : by);
 	return rows;
+}
+
+function topKey(sums, order, frame) {
+	return difference ? diffKey(sums, order, frame) : sums[order][frame];
 }
 
 function sortTop(order) {
@@ -99,9 +107,9 @@ function sortTop(order) {
 
 function topHead() {
 	const order = state.order.replace('-', ''), arrow = state.order.startsWith('-') ? ' \u2191' : ' \u2193';
-	replaceChildren(top_.list.head, ...TOP_COLUMNS.map(function (column, i) {
-		const isSorted = column[0] === order && (i < 4 ? i % 2 === 0 : true);
-		const made = cell('columnheader', i < 5 ? 'num' : 'name');
+	replaceChildren(top_.list.head, ...topColumns().map(function (column, i) {
+		const isSorted = column[0] === order && (difference || i >= 4 || i % 2 === 0);
+		const made = cell('columnheader', column[0] === 'name' ? 'name' : 'num');
 		made.append(column[0] ? button(column[1] + (isSorted ? arrow : ''), 'Sort by ' + column[0], () => sortTop(column[0])) : column[1]);
 		if (isSorted)
 			made.setAttribute('aria-sort', (order === 'name') === state.order.startsWith('-') ? 'descending' : 'ascending');
@@ -109,12 +117,16 @@ function topHead() {
 	}));
 }
 
+function amountCells(frame) {
+	const sums = functionSums(state), value = currentValue(state);
+	return [cell('cell', 'num', formatIn(value, sums.self[frame])), shareCell('cell', sums.self[frame], sums.all, sums.n[frame]),
+		cell('cell', 'num', formatIn(value, sums.total[frame])), shareCell('cell', sums.total[frame], sums.all, sums.totalN[frame]),
+		cell('cell', 'num', hasCounts(state) ? grouped(sums.totalN[frame]) : '')];
+}
+
 function topRow(at) {
-	const frame = top_.rows[at], sums = functionSums(state), value = currentValue(state), hits = searchHits(state);
-	const row = el('div', 'row',
-		       cell('cell', 'num', formatIn(value, sums.self[frame])), shareCell('cell', sums.self[frame], sums.all, sums.n[frame]),
-		       cell('cell', 'num', formatIn(value, sums.total[frame])), shareCell('cell', sums.total[frame], sums.all, sums.totalN[frame]),
-		       cell('cell', 'num', hasCounts(state) ? grouped(sums.totalN[frame]) : ''),
+	const frame = top_.rows[at], hits = searchHits(state);
+	const row = el('div', 'row', ...(difference ? diffCells(frame) : amountCells(frame)),
 		       cell('cell', 'name', swatch(frame), el('span', 'text', profile.frames.name[frame]), el('span', 'module', libraryOf(profile, frame))));
 	row.classList.toggle('picked', sameFrame(state.picked, frame));
 	row.classList.toggle('hit', Boolean(hits && hits[frame]));
@@ -149,7 +161,7 @@ function moveTop(step) {
 
 function makeTop() {
 	top_.list = makeList('table', 'Functions');
-	top_.list.scroller.classList.add('top');
+	top_.list.scroller.classList.add(difference ? 'changes' : 'top');
 	top_.filter = setAttributes(el('input', ''), { type: 'text', placeholder: 'Filter by name', 'aria-label': 'Filter by name', spellcheck: 'false' });
 	top_.filter.addEventListener('input', () => change({ filter: top_.filter.value }, false));
 	top_.count = el('output', 'muted');
@@ -196,8 +208,10 @@ function treeRow(at) {
 	const name = cell('gridcell', 'name', twist, swatch(frame), el('span', 'text' + (tree.isInlined[node] ? ' inlined' : ''), labelOf(tree, node)),
 			  el('span', 'module', frame < 0 ? '' : libraryOf(profile, frame)));
 	name.style.paddingLeft = 6 + 14 * Math.min(tree.depth[node], 60) + 'px';
-	const row = el('div', 'row', shareCell('gridcell', tree.total[node], tree.total[0], tree.totalN[node]), cell('gridcell', 'num', formatIn(value, tree.total[node])),
-		       cell('gridcell', 'num', formatIn(value, tree.self[node])), cell('gridcell', 'num', hasCounts(state) ? grouped(tree.totalN[node]) : ''), name);
+	const amounts = difference ? diffTreeCells(tree, node) : [shareCell('gridcell', tree.total[node], tree.total[0], tree.totalN[node]),
+		cell('gridcell', 'num', formatIn(value, tree.total[node])), cell('gridcell', 'num', formatIn(value, tree.self[node])),
+		cell('gridcell', 'num', hasCounts(state) ? grouped(tree.totalN[node]) : '')];
+	const row = el('div', 'row', ...amounts, name);
 	setAttributes(row, { 'aria-level': tree.depth[node] + 1, 'aria-selected': String(at === calls.current), id: 'call' + node });
 	if (hasChildren)
 		row.setAttribute('aria-expanded', String(isOpen(node)));
@@ -219,8 +233,8 @@ function renderTree() {
 	calls.current = Math.min(calls.current, Math.max(0, calls.rows.length - 1));
 	calls.list.rowCnt = calls.rows.length;
 	calls.list.makeRow = treeRow;
-	replaceChildren(calls.list.head, ...['Total %', 'Total', 'Self', 'n', 'Function'].map((text, i) =>
-		cell('columnheader', i < 4 ? 'num' : 'name', text)));
+	const heads = difference ? DIFF_TREE_COLUMNS : ['Total %', 'Total', 'Self', 'n', 'Function'];
+	replaceChildren(calls.list.head, ...heads.map((text, i) => cell('columnheader', i < 4 ? 'num' : 'name', text)));
 	fillList(calls.list, true);
 	if (calls.rows.length)
 		calls.list.scroller.setAttribute('aria-activedescendant', 'call' + calls.rows[calls.current]);
@@ -250,6 +264,6 @@ function twistTree(wanted) {
 
 function makeTree() {
 	calls.list = makeList('treegrid', 'Call tree');
-	calls.list.scroller.classList.add('calls');
+	calls.list.scroller.classList.add('calls', ...(difference ? ['sides'] : []));
 	return setAttributes(el('div', 'sheet', calls.list.scroller), { id: 'tree' });
 }

@@ -41,7 +41,7 @@ function shortPercent(part, whole) {
 /* A value's name in the switcher. */
 const VALUE_WORDS = {
 	cpu: 'CPU time', samples: 'Samples', wall: 'Wall time', off_cpu: 'Off-CPU time', blocked: 'Blocked', runnable: 'Runnable',
-	waits: 'Waits', alloc_space: 'Allocated bytes', alloc_objects: 'Allocated blocks', inuse_space: 'Live bytes',
+	waits: 'Waits', before: 'Before', after: 'After', max: 'The larger of both', sum: 'Both added', alloc_space: 'Allocated bytes', alloc_objects: 'Allocated blocks', inuse_space: 'Live bytes',
 	inuse_objects: 'Live blocks', peak_space: 'Bytes at peak', peak_objects: 'Blocks at peak',
 };
 

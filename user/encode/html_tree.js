@@ -4,7 +4,8 @@
  *
  *	{ cnt, parent: Int32Array, frame: Int32Array, isInlined: Uint8Array, self, n: Float64Array }
  *
- * `self` is in the unit of the value that is shown, `n` the samples behind it. A tree is a draft that finishTree() has
+ * `self` is in the unit of the value that is shown, `n` the samples behind it. In a difference (html_diff.js) `n` is what
+ * there was before, and there is an `m`, what there is after. A tree is a draft that finishTree() has
  * given its sums and its order: pre-order, so that the first child of i is i + 1, the next sibling end[i], and no walk
  * needs a stack.
  */
@@ -20,7 +21,7 @@ function grown(array, cnt) {
 function makeBuilder(expected) {
 	let room = Math.max(16, expected), cnt = 1, mask = 1;
 	let parent = new Int32Array(room), frame = new Int32Array(room), isInlined = new Uint8Array(room);
-	let self = new Float64Array(room), n = new Float64Array(room);
+	let self = new Float64Array(room), n = new Float64Array(room), m = difference ? new Float64Array(room) : null;
 
 	while (mask < 2 * room)
 		mask *= 2;
@@ -48,6 +49,7 @@ function makeBuilder(expected) {
 		frame = grown(frame, room);
 		self = grown(self, room);
 		n = grown(n, room);
+		m = m && grown(m, room);
 		isInlined = grown(isInlined, room);
 		isInlined.fill(1, cnt);
 		slots = new Int32Array(2 * (mask + 1));
@@ -76,15 +78,27 @@ function makeBuilder(expected) {
 		child: child,
 		frameOf: node => frame[node],
 		parentOf: node => parent[node],
-		add: function (node, value, samples) {
+		add: function (node, value, samples, after) {
 			self[node] += value;
 			n[node] += samples;
+			if (m)
+				m[node] += after;
 		},
 		finish: () => ({
 			cnt: cnt, parent: parent.subarray(0, cnt), frame: frame.subarray(0, cnt), isInlined: isInlined.subarray(0, cnt),
-			self: self.subarray(0, cnt), n: n.subarray(0, cnt),
+			self: self.subarray(0, cnt), n: n.subarray(0, cnt), m: m && m.subarray(0, cnt),
 		}),
 	};
+}
+
+/* What a node has after, in a difference. */
+function afterOf(draft, node) {
+	return draft.m ? draft.m[node] : 0;
+}
+
+/* Has a node anything of its own? In a difference also what has no width now. */
+function hasOwn(draft, node) {
+	return draft.self[node] !== 0 || draft.n[node] !== 0 || afterOf(draft, node) !== 0;
 }
 
 /* Sums from the leaves to the root. */
@@ -145,13 +159,14 @@ function siblingOrder(profile, draft, total, isByName) {
 }
 
 function finishTree(profile, draft, isByName) {
-	const total = sums(draft, draft.self), totalN = sums(draft, draft.n);
+	const total = sums(draft, draft.self), totalN = sums(draft, draft.n), totalM = draft.m && sums(draft, draft.m);
 	const children = childLists(draft, total), isBefore = siblingOrder(profile, draft, total, isByName);
 	const tree = {
 		cnt: 0, parent: new Int32Array(draft.cnt), end: new Int32Array(draft.cnt), depth: new Uint16Array(draft.cnt),
 		frame: new Int32Array(draft.cnt), isInlined: new Uint8Array(draft.cnt), self: new Float64Array(draft.cnt),
 		total: new Float64Array(draft.cnt), n: new Float64Array(draft.cnt), totalN: new Float64Array(draft.cnt),
 		start: new Float64Array(draft.cnt), draftNode: new Int32Array(draft.cnt), maxDepth: 0,
+		m: draft.m && new Float64Array(draft.cnt), totalM: totalM && new Float64Array(draft.cnt),
 	};
 	const next = new Int32Array(draft.cnt); /* by draft node: the position of its next child */
 
@@ -166,6 +181,10 @@ function finishTree(profile, draft, isByName) {
 		tree.total[at] = total[node];
 		tree.n[at] = draft.n[node];
 		tree.totalN[at] = totalN[node];
+		if (totalM) {
+			tree.m[at] = draft.m[node];
+			tree.totalM[at] = totalM[node];
+		}
 		tree.start[at] = start;
 		tree.draftNode[at] = node;
 		next[node] = children.first[node];
@@ -201,7 +220,7 @@ function samplesValue(profile) {
  */
 function countsOf(profile, which) {
 	const value = profile.values[which], values = profile.samples.values[which], period = profile.period;
-	if (period.number === 1)
+	if (difference || period.number === 1)
 		return null;
 	if (period.number > 1 && period.type === value.type && period.unit === value.unit)
 		return [values, 1 / period.number];
@@ -211,22 +230,28 @@ function countsOf(profile, which) {
 /* Sums of the samples that end at each node of the trie; only of those in @range (html_time.js), where there is one. */
 function trieSums(profile, which, range) {
 	const cnt = profile.trie.cnt, self = new Float64Array(cnt), n = new Float64Array(cnt);
-	const samples = profile.samples, values = samples.values[which], counts = countsOf(profile, which);
+	const samples = profile.samples, values = samples.values[which], counts = countsOf(profile, which), m = difference ? new Float64Array(cnt) : null;
 	for (let i = 0; i < samples.cnt; i++) {
-		if (!(values[i] > 0) || (range && !isInRange(profile, samples.labels[i], range)))
+		if (range && !isInRange(profile, samples.labels[i], range))
+			continue;
+		if (difference) {
+			n[samples.node[i]] += profile.before[i];
+			m[samples.node[i]] += profile.after[i];
+		}
+		if (!(values[i] > 0))
 			continue;
 		self[samples.node[i]] += values[i];
 		if (counts)
 			n[samples.node[i]] += Math.max(0, counts[0][i] * counts[1]);
 	}
-	return { self: self, n: n };
+	return { self: self, n: n, m: m };
 }
 
-/* The trie's nodes that have any of @self below them. */
-function usedNodes(trie, self) {
+/* The trie's nodes that have anything of @own at or below them. */
+function usedNodes(trie, own) {
 	const used = new Uint8Array(trie.cnt);
 	for (let i = trie.cnt - 1; i >= 0; i--) {
-		if (self[i] > 0)
+		if (hasOwn(own, i))
 			used[i] = 1;
 		if (used[i] && trie.parent[i] >= 0)
 			used[trie.parent[i]] = 1;
@@ -240,7 +265,7 @@ function profileDraft(profile, which, range) {
 	const builder = makeBuilder(trie.cnt + 1), place = new Int32Array(trie.cnt);
 	if (which >= profile.values.length)
 		return builder.finish();
-	const own = trieSums(profile, which, range), used = usedNodes(trie, own.self);
+	const own = trieSums(profile, which, range), used = usedNodes(trie, own);
 
 	for (let i = 0; i < trie.cnt; i++) {
 		if (!used[i])
@@ -256,8 +281,8 @@ function profileDraft(profile, which, range) {
 				node = builder.child(node, frames[at], at > first[ref] ? 1 : 0);
 		}
 		place[i] = node;
-		if (own.self[i] > 0)
-			builder.add(node, own.self[i], own.n[i]);
+		if (hasOwn(own, i))
+			builder.add(node, own.self[i], own.n[i], afterOf(own, i));
 	}
 	return builder.finish();
 }
