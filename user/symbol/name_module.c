@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "symbol/name_keeper.h"
 #include "symbol/name_learn.h"
+#include "symbol/name_memory.h"
 #include "symbol/naming.h"
 
 enum {
@@ -317,6 +318,20 @@ static void keep_learned(struct symbolizer *sym, struct module_naming *naming)
 	name_keeper_add(sym->opts->keeper, &naming->kept_names, &naming->lines.builder);
 }
 
+/* For the next window of this recording. */
+static int remember_learned(struct symbolizer *sym, struct module_naming *naming)
+{
+	int err;
+
+	if (!sym->opts->memory || !sym->opts->no_inline || !naming->syms.module ||
+	    !naming->symbols.is_begun)
+		return 0;
+	if (!sym->opts->merge_clones)
+		keep_shown(sym, &naming->symbols);
+	err = name_memory_add(sym->opts->memory, naming->syms.module, &naming->symbols.names.table);
+	return err == -E2BIG ? 0 : err;
+}
+
 int name_module(struct symbolizer *sym, const struct module *module, const struct pending *items,
 		size_t cnt)
 {
@@ -332,11 +347,16 @@ int name_module(struct symbolizer *sym, const struct module *module, const struc
 		kept_names_load(&naming.kept_names, name_keeper_cache(sym->opts->keeper),
 				&naming.syms);
 	naming.kept.table = naming.kept_names.table;
+	if (sym->opts->memory && sym->opts->no_inline && module)
+		naming.kept.table = name_memory_find(sym->opts->memory, module);
 	for (size_t i = 0; i < cnt && !err; i++)
 		err = name_location(sym, &naming, &items[i]);
 	if (err)
 		return err;
 	keep_learned(sym, &naming);
+	err = remember_learned(sym, &naming);
+	if (err)
+		return err;
 	if (mapping != PROFILE_NONE)
 		sym->prof->mappings[mapping].flags |= resolution(sym, &naming, cnt);
 	count_cut(sym, mapping, naming.cut_cnt);

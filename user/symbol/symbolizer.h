@@ -18,6 +18,7 @@
 struct debuginfod;
 struct jit_advice;
 struct name_keeper;
+struct name_memory;
 
 /* Where else than in a module's file and in the usual folders its symbols may be; all borrowed. */
 struct symbol_sources {
@@ -42,6 +43,9 @@ struct symbolizer_opts {
 	/* Borrowed: what earlier runs have learned of names, and where what is learned now goes,
 	 * for name_keeper_save(). NULL: nothing is kept. */
 	struct name_keeper *keeper;
+	/* Borrowed: with no_inline, what the runs before this one have learned of names. NULL:
+	 * nothing is remembered. */
+	struct name_memory *memory;
 	uint64_t lines_budget_ns; /* from the start, for DWARF; 0: as long as it takes */
 	struct symbol_sources sources;
 	const struct symbolizer_elsewhere *elsewhere; /* NULL: recorded here and now */
