@@ -81,6 +81,10 @@ struct record_opts {
 bool record_opts_parse(struct record_opts *opts, int argc, char **argv, int *status_out);
 void record_opts_deinit(struct record_opts *opts);
 
+/* Do -F and -c fit each other, and does this kernel allow -F? 0; -EINVAL with the reason in @why.
+ */
+int record_check_rate(const struct record_opts *opts, struct buf *why);
+
 /*
  * Do the targets exist: pids, tids, CPUs, cgroups, containers? Fills cgroup_paths. 0, or negative
  * errno after log_error().

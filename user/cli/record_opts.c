@@ -415,7 +415,7 @@ static uint64_t heap_rate(const struct record_opts *opts)
 	return opts->heap_rate_bytes > 1 ? opts->heap_rate_bytes : 0;
 }
 
-static int check_rate(const struct record_opts *opts, struct buf *why)
+int record_check_rate(const struct record_opts *opts, struct buf *why)
 {
 	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
 	_cleanup_free_ char *line = NULL;
@@ -485,7 +485,7 @@ static int record_opts_check(struct record_opts *opts, struct buf *why)
 	err = err ? err : check_waits(opts, why);
 	err = err ? err : check_heap(opts, why);
 	err = err ? err : record_timeline_check(opts, why);
-	err = err ? err : check_rate(opts, why);
+	err = err ? err : record_check_rate(opts, why);
 	err = err ? err : check_stacks(opts, why);
 	return err ? err : check_files(opts, why);
 }

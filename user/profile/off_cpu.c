@@ -80,6 +80,20 @@ uint32_t off_cpu_labels(struct profile *prof, uint32_t who_set, enum off_cpu_sta
 	return profile_labels(prof, labels, sizeof(labels) / sizeof(*labels));
 }
 
+uint32_t off_cpu_who(const struct profile *prof, uint32_t label_set)
+{
+	const struct profile_label_set *set = &prof->label_sets[label_set];
+
+	for (uint32_t i = set->first; i < set->first + set->cnt; i++) {
+		const struct profile_label *label = &prof->labels[i];
+
+		if (!strcmp(profile_str(prof, label->key), who_key) && label->num >= 0 &&
+		    (uint64_t)label->num < prof->label_set_cnt)
+			return (uint32_t)label->num;
+	}
+	return label_set;
+}
+
 int off_cpu_add_total(struct off_cpu *off, uint32_t who_set, const struct off_cpu_total *total)
 {
 	struct off_cpu_total *sum;

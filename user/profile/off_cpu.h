@@ -89,6 +89,10 @@ void off_cpu_declare(struct profile *prof, const char *sum);
 uint32_t off_cpu_labels(struct profile *prof, uint32_t who_set, enum off_cpu_state state,
 			uint32_t log2_ns, uint64_t waker);
 
+/* Before off_cpu_finish(): the label set that says whose @label_set is, of a wait or of any sample.
+ */
+uint32_t off_cpu_who(const struct profile *prof, uint32_t label_set);
+
 /* What one thread's time adds up to. 0 or -ENOMEM. */
 int off_cpu_add_total(struct off_cpu *off, uint32_t who_set, const struct off_cpu_total *total);
 
