@@ -255,6 +255,11 @@ bench-html: all ## the report of a million nodes: writing, opening, zooming, sea
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
 	@BUILD=$(O) tests/bench/html
 
+.PHONY: bench-top
+bench-top: all ## what the live table costs beside perf top
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
+	@BUILD=$(O) tests/bench/top
+
 # --- Source checks ---
 
 .PHONY: lint
