@@ -326,10 +326,15 @@ static int wait_for_command(struct top *top)
 
 static int run(struct top *top)
 {
-	int status, err;
+	int status, err = open_capture(top);
 
-	if (open_capture(top) || start_command(top) || capture_start(top->capture))
+	err = err ? err : start_command(top);
+	err = err ? err : capture_start(top->capture);
+	if (err) {
+		if (!log_error_is_told())
+			log_error("top: %s", strerror(-err));
 		return failure(top);
+	}
 	status = release_command(top);
 	if (status)
 		return status;

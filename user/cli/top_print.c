@@ -36,7 +36,7 @@ static void add_load(const struct top_view *view, const struct top_state *state,
 	if (state->bpf_permille > 0)
 		buf_printf(out, " (BPF %.2f%%)", state->bpf_permille / 10);
 	else
-		buf_add_str(out, " and BPF");
+		buf_add_str(out, " (without BPF)");
 }
 
 static void add_books(const struct top_view *view, const struct top_state *state, struct buf *out)
