@@ -307,12 +307,13 @@ $(O)/bpfprof.bash: $(O)/bpfprof
 .PHONY: install
 install: $(O)/bpfprof $(O)/bpfprof.1 $(O)/bpfprof.bash ## into PREFIX=/usr/local, under DESTDIR
 	$(Q)install -D -m 755 $(O)/bpfprof '$(DESTDIR)$(PREFIX)/bin/bpfprof'
+	$(Q)install -D -m 755 tools/cargo-bpfprof '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof'
 	$(Q)install -D -m 644 $(O)/bpfprof.1 '$(MAN_DIR)/bpfprof.1'
 	$(Q)install -D -m 644 $(O)/bpfprof.bash '$(COMPLETION_DIR)/bpfprof'
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	$(Q)rm -f '$(DESTDIR)$(PREFIX)/bin/bpfprof' '$(MAN_DIR)/bpfprof.1' '$(COMPLETION_DIR)/bpfprof'
+	$(Q)rm -f '$(DESTDIR)$(PREFIX)/bin/bpfprof' '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof' '$(MAN_DIR)/bpfprof.1' '$(COMPLETION_DIR)/bpfprof'
 
 .PHONY: cross
 cross: ## build for arm64 into build/aarch64; SYSROOT= by default from Debian's packages
