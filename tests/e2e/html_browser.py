@@ -6,9 +6,13 @@ usage: html_browser.py CHROMIUM FOLDER BPFPROF [TEST...]    with the files of `t
 
 import json
 import os
+import pathlib
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
+import urllib.parse
 
 sys.dont_write_bytecode = True
 import html_page  # noqa: E402 (after the switch above)
@@ -411,6 +415,25 @@ def links_show_the_same(browser):
     for odd in ("#z=9999999.-1.x&w=77&v=nothing&t=q&t=f&t=f9.&x=.-.&p=zzz&o=1&s=%FF%00", "#%", "#t=f2.%3Cb%3E&p=2.%3Cimg%20src=x%3E"):
         page.reload(odd)
         check(page.has("all") or page.eval("document.body.dataset.view") == "empty", "lost with %s" % odd)
+    return page
+
+
+@test
+def links_outlive_a_move(browser):
+    page = Report(browser, "kinds")
+    page.click_frame("uv_run")
+    page.search("poll")
+    page.eval("document.activeElement.blur()")
+    page.keys("ck")
+    fragment = page.hash()
+    before = page.eval("JSON.stringify([state, drawn().map(at => [at.name, Math.round(at.width)])])")
+    with tempfile.TemporaryDirectory() as elsewhere:
+        moved = os.path.join(elsewhere, "a #1 50% moved?.html")
+        shutil.copy(urllib.parse.urlsplit(page.url).path, moved)
+        page.url = pathlib.Path(moved).as_uri()
+        page.reload(fragment)
+        equal(page.eval("location.href"), page.url + fragment, "the moved file's address")
+        equal(page.eval("JSON.stringify([state, drawn().map(at => [at.name, Math.round(at.width)])])"), before, "the moved page")
     return page
 
 

@@ -13,10 +13,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -38,6 +40,7 @@ struct identity {
 	gid_t gid;
 	gid_t groups[GROUPS_MAX];
 	int group_cnt;
+	char *name, *home; /* owned; NULL: the user database does not know it */
 };
 
 static int env_id(const char *name, uint32_t *out)
@@ -73,15 +76,28 @@ static int identity_get(struct identity *who)
 	}
 	if (err)
 		return -EINVAL;
+	who->is_other = who->uid != 0;
 	who->group_cnt = GROUPS_MAX;
 	if (!entry) {
 		who->groups[0] = who->gid;
 		who->group_cnt = 1;
 	} else if (getgrouplist(entry->pw_name, who->gid, who->groups, &who->group_cnt) < 0) {
 		return -E2BIG;
+	} else {
+		who->name = strdup(entry->pw_name);
+		who->home = strdup(entry->pw_dir);
+		return who->name && who->home ? 0 : -ENOMEM;
 	}
-	who->is_other = who->uid != 0;
 	return 0;
+}
+
+static void identity_freep(struct identity **who)
+{
+	if (!*who)
+		return;
+	free((*who)->name);
+	free((*who)->home);
+	free(*who);
 }
 
 static int identity_become(const struct identity *who)
@@ -94,10 +110,27 @@ static int identity_become(const struct identity *who)
 	return 0;
 }
 
+/* What the child is to be beside that. */
+struct child {
+	char *const *argv;
+	char **env; /* NULL: ours */
+	bool is_detached; /* in a session of its own, with nothing on its standard streams */
+};
+
+static void detach(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setsid();
+	for (int i = STDIN_FILENO; i <= STDERR_FILENO && fd >= 0; i++)
+		dup2(fd, i);
+}
+
 /* The child, from fork to exec. */
 static void __attribute__((noreturn))
-child_run(const struct identity *who, int go_fd, int exec_fd, char *const argv[])
+child_run(const struct identity *who, int go_fd, int exec_fd, const struct child *child)
 {
+	char *const *argv = child->argv;
 	const char *base = strrchr(argv[0], '/');
 	sigset_t none;
 	char go;
@@ -112,6 +145,10 @@ child_run(const struct identity *who, int go_fd, int exec_fd, char *const argv[]
 		_exit(125);
 	err = identity_become(who);
 	if (!err) {
+		if (child->is_detached)
+			detach();
+		if (child->env)
+			environ = child->env;
 		execvp(argv[0], argv);
 		err = -errno;
 	}
@@ -121,17 +158,11 @@ child_run(const struct identity *who, int go_fd, int exec_fd, char *const argv[]
 	_exit(126);
 }
 
-int command_start(struct command *cmd, char *const argv[])
+static int start(const struct identity *who, const struct child *child, struct command *cmd)
 {
-	_cleanup_free_ struct identity *who = calloc(1, sizeof(*who));
 	int go[2], exec[2], err;
 	pid_t pid;
 
-	if (!who)
-		return -ENOMEM;
-	err = identity_get(who);
-	if (err)
-		return err;
 	if (pipe2(go, O_CLOEXEC))
 		return -errno;
 	if (pipe2(exec, O_CLOEXEC)) {
@@ -143,7 +174,7 @@ int command_start(struct command *cmd, char *const argv[])
 	pid = fork();
 	if (pid == 0) {
 		close(go[1]); /* or the child would keep its own pipe from ending */
-		child_run(who, go[0], exec[1], argv);
+		child_run(who, go[0], exec[1], child);
 	}
 	err = -errno;
 	close(go[0]);
@@ -155,6 +186,15 @@ int command_start(struct command *cmd, char *const argv[])
 	}
 	*cmd = (struct command){.pid = pid, .go_fd = go[1], .exec_fd = exec[0]};
 	return 0;
+}
+
+int command_start(struct command *cmd, char *const argv[])
+{
+	_cleanup_(identity_freep) struct identity *who = calloc(1, sizeof(*who));
+	const struct child child = {.argv = argv};
+	int err = who ? identity_get(who) : -ENOMEM;
+
+	return err ? err : start(who, &child, cmd);
 }
 
 static void close_fd(int *fd)
@@ -214,4 +254,72 @@ void command_abandon(struct command *cmd)
 		command_wait(cmd);
 	}
 	cmd->pid = 0;
+}
+
+/* NAME=VALUE of the user's own, each where there is room for it in front of what we have. */
+struct session {
+	char home[PATH_MAX], user[LOGIN_NAME_MAX + 8], logname[LOGIN_NAME_MAX + 8], runtime[64];
+};
+
+static bool is_of_session(const char *variable)
+{
+	static const char *const names[] = {"HOME=", "USER=", "LOGNAME=", "XDG_RUNTIME_DIR="};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strncmp(variable, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* Our environment, but for what tells of a user: that is of @who. Owned array, whose strings are
+ * borrowed from ours and
+ * @session; NULL without memory. */
+static char **session_env(const struct identity *who, struct session *session)
+{
+	size_t cnt = 0;
+	char **env;
+
+	while (environ[cnt])
+		cnt++;
+	env = calloc(cnt + 5, sizeof(*env));
+	if (!env)
+		return NULL;
+	cnt = 0;
+	if (who->name) {
+		snprintf(session->home, sizeof(session->home), "HOME=%s", who->home);
+		snprintf(session->user, sizeof(session->user), "USER=%s", who->name);
+		snprintf(session->logname, sizeof(session->logname), "LOGNAME=%s", who->name);
+		env[cnt++] = session->home;
+		env[cnt++] = session->user;
+		env[cnt++] = session->logname;
+	}
+	snprintf(session->runtime, sizeof(session->runtime), "XDG_RUNTIME_DIR=/run/user/%u",
+		 who->uid);
+	if (!access(strchr(session->runtime, '/'), F_OK))
+		env[cnt++] = session->runtime;
+	for (char **one = environ; *one; one++)
+		if (!is_of_session(*one))
+			env[cnt++] = *one;
+	return env;
+}
+
+int command_launch(char *const argv[])
+{
+	_cleanup_(identity_freep) struct identity *who = calloc(1, sizeof(*who));
+	_cleanup_free_ char **env = NULL;
+	struct child child = {.argv = argv, .is_detached = true};
+	struct session session;
+	struct command cmd;
+	int err = who ? identity_get(who) : -ENOMEM;
+
+	if (err)
+		return err;
+	if (who->is_other) {
+		env = session_env(who, &session);
+		if (!env)
+			return -ENOMEM;
+		child.env = env;
+	}
+	err = start(who, &child, &cmd);
+	return err ? err : command_release(&cmd);
 }

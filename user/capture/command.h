@@ -33,4 +33,13 @@ int command_wait(struct command *cmd);
 /* Kill (if still unreleased) and forget. A released child is left alone. */
 void command_abandon(struct command *cmd);
 
+/*
+ * Run @argv (NULL-terminated) as the user that command_start() would choose, without ever waiting
+ * for it: in a session of its own, with nothing on its standard streams, in our environment. When
+ * it becomes another user, HOME, USER, LOGNAME and XDG_RUNTIME_DIR are that one's, which sudo may
+ * have set to root's or dropped. 0; -ENOENT/-EACCES/... when exec failed; errors of
+ * command_start().
+ */
+int command_launch(char *const argv[]);
+
 #endif

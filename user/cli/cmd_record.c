@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/priority.h"
 #include "cli/record.h"
+#include "cli/viewer.h"
 #include "symbol/name_keeper.h"
 
 static uint64_t earlier(uint64_t one, uint64_t two)
@@ -250,19 +251,6 @@ static int wait_for_command(struct recording *rec)
 	return command_wait(&rec->command);
 }
 
-/* --open: best effort, as the person who called sudo. */
-static void show_file(const char *path)
-{
-	char *argv[] = {"xdg-open", (char *)path, NULL};
-	struct command viewer;
-	int err = path ? command_start(&viewer, argv) : -ENOENT;
-
-	err = err ? err : command_release(&viewer);
-	if (err)
-		log_info("--open: %s", path ? "xdg-open cannot be run, open the file yourself"
-					    : "no file was written");
-}
-
 /* The exit status of a recording that ran to its end. */
 static int final_status(struct recording *rec)
 {
@@ -311,7 +299,7 @@ static int run(struct recording *rec)
 	if (explain("write the outputs", end_sampling(rec)))
 		return failure(rec);
 	if (rec->opts->open)
-		show_file(rec->outputs.first_file);
+		viewer_show(rec->outputs.first_page);
 	return final_status(rec);
 }
 

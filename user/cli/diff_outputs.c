@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/outputs.h"
+#include "cli/viewer.h"
 #include "encode/encoder.h"
 
 const struct opt_choice diff_sort_choices[] = {
@@ -270,6 +271,7 @@ static int print_report(const struct diff_opts *opts, const struct diff_outputs 
 int diff_outputs_show(const struct diff_opts *opts, struct diff_outputs *outputs,
 		      struct diff_report *report)
 {
+	const char *page = NULL;
 	int status, err;
 
 	report->limit = opts->limit;
@@ -280,9 +282,16 @@ int diff_outputs_show(const struct diff_opts *opts, struct diff_outputs *outputs
 		return CLI_FAILED;
 	}
 	status = print_report(opts, outputs, report);
-	for (size_t i = 0; i < outputs->cnt; i++)
-		if (write_file(report, opts, &outputs->files[i]))
+	for (size_t i = 0; i < outputs->cnt; i++) {
+		struct diff_file *file = &outputs->files[i];
+
+		if (write_file(report, opts, file))
 			status = CLI_FAILED;
+		else if (!page && viewer_can_show(file->path))
+			page = file->path;
+	}
+	if (opts->open)
+		viewer_show(page);
 	for (size_t i = 0; i < report->regressions.cnt; i++)
 		log_error("%s", report->regressions.items[i]);
 	return report->regressions.cnt ? CLI_FAILED : status;

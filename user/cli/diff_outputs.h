@@ -13,7 +13,7 @@ struct diff_opts {
 	struct opts_choices sort, width, format;
 	uint64_t limit;
 	double fail_above; /* negative: not given */
-	bool normalize, force;
+	bool normalize, force, open;
 	const char *by, *value, *title;
 	struct opts_args args;
 	/* of compare alone */
@@ -90,6 +90,12 @@ extern const struct opt_choice diff_sort_choices[], diff_width_choices[], diff_f
 		 "TEXT",                                                                          \
 		 DIFF_OPT_AT(title, const char *),                                                \
 		 .help = "the flame graph's title"},                                              \
+		{OPT_FLAG,                                                                        \
+		 0,                                                                               \
+		 "open",                                                                          \
+		 DIFF_OPT_AT(open, bool),                                                         \
+		 .flags = OPT_NEGATABLE,                                                          \
+		 .help = "show the .svg in the browser (xdg-open)"},                              \
 	{                                                                                         \
 		OPT_FLAG, 0, "force", DIFF_OPT_AT(force, bool), .flags = OPT_NEGATABLE,           \
 								.help = "replace existing files"  \

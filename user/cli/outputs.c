@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/viewer.h"
 
 void output_set_init(struct output_set *set)
 {
@@ -24,7 +25,7 @@ void output_set_deinit(struct output_set *set)
 		free(set->outputs[i].pattern);
 	free(set->outputs);
 	free(set->files);
-	free(set->first_file);
+	free(set->first_page);
 	buf_deinit(&set->written);
 	*set = (struct output_set){0};
 }
@@ -250,8 +251,8 @@ static int commit_file(struct output_set *set, struct output_file *opened, const
 	}
 	buf_printf(&set->written, "%s%s", set->written.len ? ", " : "",
 		   strcmp(path, "-") ? path : "standard output");
-	if (!is_direct && !set->first_file)
-		set->first_file = take_ptr(path);
+	if (!is_direct && !set->first_page && viewer_can_show(path))
+		set->first_page = take_ptr(path);
 	return 0;
 }
 

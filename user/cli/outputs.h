@@ -45,7 +45,7 @@ struct output_set {
 	struct output_file *files; /* owned */
 	size_t file_cnt, file_cap;
 	struct buf written; /* names of the files written so far in this window: "a, b" */
-	char *first_file; /* owned: first regular file ever written, for --open; NULL: none */
+	char *first_page; /* owned: first file ever written that viewer_can_show(); NULL: none */
 };
 
 struct output_naming {

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/func_table.h"
+#include "cli/viewer.h"
 #include "profile/ledger.h"
 
 int rendering_name(const struct rendering *render, size_t inputs_cnt, const char *verb,
@@ -56,6 +57,7 @@ int rendering_write(const struct rendering *render, struct output_set *set,
 		.title = render->title,
 	};
 	struct ledger ledger;
+	int err;
 
 	buf_init(&ledger_line, BUF_NO_MAX);
 	if (!profile_get_ledger(prof, &ledger)) {
@@ -63,5 +65,8 @@ int rendering_write(const struct rendering *render, struct output_set *set,
 		ledger_deinit(&ledger);
 		how.ledger_line = buf_cstr(&ledger_line);
 	}
-	return output_set_write(set, prof, &how);
+	err = output_set_write(set, prof, &how);
+	if (!err && render->open)
+		viewer_show(set->first_page);
+	return err;
 }

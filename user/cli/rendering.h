@@ -11,7 +11,7 @@
 struct rendering {
 	struct opts_list outputs;
 	const char *value, *by, *title;
-	bool annotate, force;
+	bool annotate, force, open;
 };
 
 /* Rows of an option table, for a command whose struct @owner has a struct rendering at @field. */
@@ -50,6 +50,12 @@ struct rendering {
 		 RENDERING_AT(owner, field, annotate, bool),                                       \
 		 .flags = OPT_NEGATABLE,                                                           \
 		 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT, _[w] wakers"}, \
+		{OPT_FLAG,                                                                         \
+		 0,                                                                                \
+		 "open",                                                                           \
+		 RENDERING_AT(owner, field, open, bool),                                           \
+		 .flags = OPT_NEGATABLE,                                                           \
+		 .help = "show the first .html or .svg in the browser (xdg-open)"},                \
 	{                                                                                          \
 		OPT_FLAG, 0, "force", RENDERING_AT(owner, field, force, bool),                     \
 			.flags = OPT_NEGATABLE, .help = "replace existing files"                   \
