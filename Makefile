@@ -296,24 +296,31 @@ profile: ## as root: build, record every CPU for 10 s, name the flame graph
 	@echo 'report: $(PROFILE)'
 
 MAN_DIR  = $(DESTDIR)$(PREFIX)/share/man/man1
-COMPLETION_DIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+# Where each shell looks for the completions of programs
+COMPLETIONS = $(O)/bpfprof.bash $(O)/bpfprof.zsh $(O)/bpfprof.fish
+BASH_COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpfprof
+ZSH_COMPLETION = $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_bpfprof
+FISH_COMPLETION = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/bpfprof.fish
 
 $(O)/bpfprof.1: $(O)/bpfprof
 	$(Q)$< help --man > $@
 
-$(O)/bpfprof.bash: $(O)/bpfprof
-	$(Q)$< help --completion bash > $@
+$(COMPLETIONS): $(O)/bpfprof.%: $(O)/bpfprof
+	$(Q)$< help --completion $* > $@
 
 .PHONY: install
-install: $(O)/bpfprof $(O)/bpfprof.1 $(O)/bpfprof.bash ## into PREFIX=/usr/local, under DESTDIR
+install: $(O)/bpfprof $(O)/bpfprof.1 $(COMPLETIONS) ## into PREFIX=/usr/local, under DESTDIR
 	$(Q)install -D -m 755 $(O)/bpfprof '$(DESTDIR)$(PREFIX)/bin/bpfprof'
 	$(Q)install -D -m 755 tools/cargo-bpfprof '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof'
 	$(Q)install -D -m 644 $(O)/bpfprof.1 '$(MAN_DIR)/bpfprof.1'
-	$(Q)install -D -m 644 $(O)/bpfprof.bash '$(COMPLETION_DIR)/bpfprof'
+	$(Q)install -D -m 644 $(O)/bpfprof.bash '$(BASH_COMPLETION)'
+	$(Q)install -D -m 644 $(O)/bpfprof.zsh '$(ZSH_COMPLETION)'
+	$(Q)install -D -m 644 $(O)/bpfprof.fish '$(FISH_COMPLETION)'
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	$(Q)rm -f '$(DESTDIR)$(PREFIX)/bin/bpfprof' '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof' '$(MAN_DIR)/bpfprof.1' '$(COMPLETION_DIR)/bpfprof'
+	$(Q)rm -f '$(DESTDIR)$(PREFIX)/bin/bpfprof' '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof' '$(MAN_DIR)/bpfprof.1' \
+		'$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
 
 .PHONY: cross
 cross: ## build for arm64 into build/aarch64; SYSROOT= by default from Debian's packages

@@ -52,9 +52,7 @@ answers "Exit status" help
 answers "bpfprof " --version
 answers "Usage: bpfprof [record]" -F 99 --help
 answers ".TH BPFPROF 1" help --man
-answers "complete -o filenames -F _bpfprof bpfprof" help --completion bash
-"$bpfprof" help --completion bash | bash -n 2>err
-verdict $? "the completion is a valid script"
+fails 2 "option '--completion': 'csh' is not one of bash, zsh, fish" help --completion csh
 
 # --- Options ---
 fails 2 "unknown option '--foo' (see bpfprof record --help)" --foo

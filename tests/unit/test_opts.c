@@ -12,6 +12,7 @@
 
 #include "base/nearest.h"
 #include "cli/opts.h"
+#include "cli/completion.h"
 #include "cli/opts_help.h"
 
 #define PARSE(test, ...) parse(test, (char *[]){__VA_ARGS__ __VA_OPT__(, ) NULL})
@@ -475,16 +476,21 @@ static void test_nearest(void **state)
 static void test_texts_are_whole(void **state)
 {
 	const struct opt *tables[] = {options, opts_common};
-	struct buf help, words, values, man;
+	const struct cli_command commands[] = {{&command_spec, NULL}, {NULL}};
+	const struct opt no_options[] = {{OPT_END}};
+	const struct opts_spec help_spec = {.name = "help", .summary = "H", .options = no_options};
+	struct buf help, bash, zsh, fish, man;
 	char needle[64];
 
 	buf_init(&help, BUF_NO_MAX);
-	buf_init(&words, BUF_NO_MAX);
-	buf_init(&values, BUF_NO_MAX);
+	buf_init(&bash, BUF_NO_MAX);
+	buf_init(&zsh, BUF_NO_MAX);
+	buf_init(&fish, BUF_NO_MAX);
 	buf_init(&man, BUF_NO_MAX);
 	opts_help(&command_spec, &help);
-	opts_bash_words(&command_spec, &words);
-	opts_bash_values(&command_spec, &values);
+	completion_add(COMPLETION_BASH, commands, &help_spec, &bash);
+	completion_add(COMPLETION_ZSH, commands, &help_spec, &zsh);
+	completion_add(COMPLETION_FISH, commands, &help_spec, &fish);
 	opts_man(&command_spec, &man);
 	for (size_t i = 0; i < COUNT(tables); i++) {
 		for (const struct opt *opt = tables[i]; opt->kind != OPT_END; opt++) {
@@ -493,7 +499,10 @@ static void test_texts_are_whole(void **state)
 				continue;
 			snprintf(needle, sizeof(needle), "--%s", opt->long_name);
 			assert_non_null(strstr(buf_cstr(&help), needle));
-			assert_non_null(strstr(buf_cstr(&words), needle));
+			assert_non_null(strstr(buf_cstr(&bash), needle));
+			assert_non_null(strstr(buf_cstr(&zsh), needle));
+			snprintf(needle, sizeof(needle), " -l %s ", opt->long_name);
+			assert_non_null(strstr(buf_cstr(&fish), needle));
 			if (opt->short_name) {
 				snprintf(needle, sizeof(needle), "-%c, --", opt->short_name);
 				assert_non_null(strstr(buf_cstr(&help), needle));
@@ -502,13 +511,16 @@ static void test_texts_are_whole(void **state)
 	}
 	assert_non_null(strstr(buf_cstr(&help), "Usage: bpfprof run [OPTIONS]"));
 	assert_non_null(strstr(buf_cstr(&help), "bpfprof run -a\n      all of it"));
-	assert_non_null(strstr(buf_cstr(&values), "run:-o|run:--output)\n\t\tCOMPREPLY=($(compgen "
-						  "-f -- \"$word\"))"));
-	assert_non_null(strstr(buf_cstr(&values), "compgen -W \"comm pid cpu\""));
+	assert_non_null(strstr(buf_cstr(&bash), "run:-o|run:--output)\n\t\tmapfile -t COMPREPLY < "
+						"<(compgen -f -- \"$word\")\n"));
+	assert_non_null(strstr(buf_cstr(&bash), "compgen -W \"comm pid cpu\""));
+	assert_non_null(strstr(buf_cstr(&zsh), ":LIST:{_values -s , value comm pid cpu}'"));
+	assert_non_null(strstr(buf_cstr(&fish), " -x -a '(__fish_append , comm pid cpu)'"));
 	assert_non_null(strstr(buf_cstr(&man), ".B \\-F, \\-\\-freq HZ\nhow often\n"));
 	buf_deinit(&help);
-	buf_deinit(&words);
-	buf_deinit(&values);
+	buf_deinit(&bash);
+	buf_deinit(&zsh);
+	buf_deinit(&fish);
 	buf_deinit(&man);
 }
 

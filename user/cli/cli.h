@@ -58,7 +58,7 @@ int cli_print(const struct buf *out);
 /* "bpfprof VERSION" on stdout; as cli_print(). */
 int cli_print_version(void);
 
-/* `bpfprof help [COMMAND]`, `help --man`, `help --completion bash`, and plain `bpfprof --help`. */
+/* `bpfprof help [COMMAND]`, `help --man`, `help --completion SHELL`, and plain `bpfprof --help`. */
 int cli_help(const struct cli_command *commands, int argc, char **argv);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `bpfprof help`: the overview, and the man page and the shell completion for the packagers. */
+/* `bpfprof help`: the overview, and the man page and the completion of shells for the packagers. */
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/completion.h"
 #include "cli/opts_help.h"
 
 struct help_opts {
@@ -12,22 +13,20 @@ struct help_opts {
 	struct opts_choices completion;
 };
 
-static const struct opt_choice shells[] = {{"bash", 1}, {NULL}};
-
 static const struct opt help_options[] = {
 	{OPT_GROUP, .help = "For packagers"},
 	{OPT_FLAG, 0, "man", .offset = OPT_AT(struct help_opts, man, bool),
 	 .help = "the man page, for bpfprof.1"},
-	{OPT_CHOICE, 0, "completion", "SHELL", .choices = shells,
+	{OPT_CHOICE, 0, "completion", "SHELL", .choices = completion_shells,
 	 .offset = OPT_AT(struct help_opts, completion, struct opts_choices),
-	 .help = "the completion script; SHELL: bash"},
+	 .help = "the completion script; SHELL: bash, zsh or fish"},
 	{OPT_END},
 };
 
 static const struct opts_spec help_spec = {
 	.name = "help",
-	.usage = "help [COMMAND] [--man] [--completion bash]",
-	.summary = "Explain bpfprof or one of its commands.",
+	.usage = "help [COMMAND] [--man] [--completion SHELL]",
+	.summary = "Explain bpfprof or one of its commands",
 	.options = help_options,
 };
 
@@ -75,32 +74,6 @@ static void add_man_page(const struct cli_command *commands, struct buf *out)
 	}
 }
 
-static void add_completion(const struct cli_command *commands, struct buf *out)
-{
-	buf_add_str(out, "# bash completion for bpfprof, made by `bpfprof help --completion bash`\n"
-			 "_bpfprof()\n{\n\tlocal word=\"${COMP_WORDS[COMP_CWORD]}\" "
-			 "previous=\"${COMP_WORDS[COMP_CWORD-1]}\" command=record\n"
-			 "\tcase \"${COMP_WORDS[1]}\" in\n\t");
-	for (const struct cli_command *cmd = commands; cmd->spec; cmd++)
-		buf_printf(out, "%s%s", cmd == commands ? "" : "|", cmd->spec->name);
-	buf_add_str(out, ") command=\"${COMP_WORDS[1]}\" ;;\n\tesac\n"
-			 "\tcase \"$command:$previous\" in\n");
-	for (const struct cli_command *cmd = commands; cmd->spec; cmd++)
-		opts_bash_values(cmd->spec, out);
-	buf_add_str(out, "\tesac\n\tcase \"$command:$word\" in\n");
-	for (const struct cli_command *cmd = commands; cmd->spec; cmd++) {
-		buf_printf(out, "\t%s:-*) COMPREPLY=($(compgen -W \"", cmd->spec->name);
-		opts_bash_words(cmd->spec, out);
-		buf_add_str(out, "\" -- \"$word\")) ; return ;;\n");
-	}
-	buf_add_str(out, "\tesac\n\tCOMPREPLY=($(compgen -f -- \"$word\"))\n"
-			 "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n\t\tCOMPREPLY+=($(compgen -W \"");
-	for (const struct cli_command *cmd = commands; cmd->spec; cmd++)
-		buf_printf(out, "%s ", cmd->spec->name);
-	buf_add_str(out, "help\" -- \"$word\"))\n\tfi\n}\n"
-			 "complete -o filenames -F _bpfprof bpfprof\n");
-}
-
 static int help_on(const struct cli_command *commands, const struct opts_list *names,
 		   struct buf *out)
 {
@@ -132,7 +105,8 @@ int cli_help(const struct cli_command *commands, int argc, char **argv)
 		if (opts.man)
 			add_man_page(commands, &out);
 		else if (opts.completion.text)
-			add_completion(commands, &out);
+			completion_add((enum completion_shell)opts.completion.bits, commands,
+				       &help_spec, &out);
 		else
 			add_overview(commands, &out);
 		status = cli_print(&out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Help, man page and completion from an option table. */
+/* Help and man page from an option table. */
 #include "cli/opts_help.h"
 
 #include <string.h>
@@ -170,55 +170,5 @@ void opts_man(const struct opts_spec *spec, struct buf *out)
 		buf_add_char(out, '\n');
 		opts_man_text(ex->what, out);
 		buf_add_char(out, '\n');
-	}
-}
-
-static void add_bash_word(const struct opt *opt, struct buf *out)
-{
-	if (opt->kind == OPT_GROUP)
-		return;
-	if (opt->short_name)
-		buf_printf(out, " -%c", opt->short_name);
-	if (opt->long_name)
-		buf_printf(out, " --%s", opt->long_name);
-}
-
-void opts_bash_words(const struct opts_spec *spec, struct buf *out)
-{
-	const struct opt *storage[3];
-
-	for (const struct opt *const *table = tables_of(spec, storage); *table; table++)
-		for (const struct opt *opt = *table; opt->kind != OPT_END; opt++)
-			add_bash_word(opt, out);
-}
-
-static void add_bash_pattern(const char *command, const struct opt *opt, struct buf *out)
-{
-	buf_add_char(out, '\t');
-	if (opt->short_name)
-		buf_printf(out, "%s:-%c%s", command, opt->short_name, opt->long_name ? "|" : "");
-	if (opt->long_name)
-		buf_printf(out, "%s:--%s", command, opt->long_name);
-	buf_add_str(out, ")\n\t\t");
-}
-
-void opts_bash_values(const struct opts_spec *spec, struct buf *out)
-{
-	for (const struct opt *opt = spec->options; opt->kind != OPT_END; opt++) {
-		if (opt->kind == OPT_GROUP || opt->kind == OPT_FLAG)
-			continue;
-		add_bash_pattern(spec->name, opt, out);
-		if (opt->flags & OPT_IS_FILE) {
-			buf_add_str(out, "COMPREPLY=($(compgen -f -- \"$word\"))");
-		} else if (opt->choices) {
-			buf_add_str(out, "COMPREPLY=($(compgen -W \"");
-			for (const struct opt_choice *choice = opt->choices; choice->name; choice++)
-				buf_printf(out, "%s%s", choice == opt->choices ? "" : " ",
-					   choice->name);
-			buf_add_str(out, "\" -- \"$word\"))");
-		} else {
-			buf_add_str(out, "COMPREPLY=()");
-		}
-		buf_add_str(out, "\n\t\treturn ;;\n");
 	}
 }

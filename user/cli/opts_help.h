@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is made from an option table beside parsing: --help, a man page's section, the words of the
- * shell completion. All append to a buf and never fail otherwise than by buf->err. */
+/* What a person reads of an option table: --help, a man page's section. All append to a buf and
+ * never fail otherwise than by buf->err. */
 #ifndef BPFPROF_CLI_OPTS_HELP_H
 #define BPFPROF_CLI_OPTS_HELP_H
 
@@ -14,12 +14,5 @@ void opts_man(const struct opts_spec *spec, struct buf *out);
 
 /* @text with what troff would take for a request or an escape made harmless. */
 void opts_man_text(const char *text, struct buf *out);
-
-/* Every spelling of every option, separated by spaces: what completes a word that begins with '-'.
- */
-void opts_bash_words(const struct opts_spec *spec, struct buf *out);
-
-/* Branches of `case "$command:$previous"` that fill COMPREPLY with the values of options. */
-void opts_bash_values(const struct opts_spec *spec, struct buf *out);
 
 #endif
