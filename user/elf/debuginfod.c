@@ -22,13 +22,13 @@
 #include "base/log.h"
 #include "elf/debug_file.h"
 #include "elf/debuginfod_lib.h"
+#include "elf/debuginfod_tally.h"
 #include "elf/elf_file.h"
 
 enum {
 	WISHES_MAX = 1000,
 	ASKERS_MAX = 4,
 	FAILURES_MAX = 2,
-	NAMES_SHOWN = 3,
 	WHY_BYTES = 160,
 };
 
@@ -524,42 +524,6 @@ void debuginfod_weigh(struct debuginfod *client, enum debuginfod_kind kind, cons
 	pthread_mutex_unlock(&client->lock);
 }
 
-/* Files of one fate. */
-struct tally {
-	size_t cnt;
-	int err; /* of the first that has one */
-	/* Those that weigh most, in that order, equal ones as they came. */
-	const struct wish *shown[NAMES_SHOWN];
-	struct buf names;
-};
-
-static void tally_add(struct tally *tally, const struct wish *wish, int err)
-{
-	if (!tally->err)
-		tally->err = err;
-	tally->cnt++;
-	for (size_t i = 0; i < NAMES_SHOWN && wish; i++) {
-		const struct wish *there = tally->shown[i];
-
-		if (there && there->weight >= wish->weight)
-			continue;
-		tally->shown[i] = wish;
-		wish = there;
-	}
-}
-
-/* "a, b, c and 3 more" */
-static void tally_write_names(struct tally *tally)
-{
-	for (size_t i = 0; i < NAMES_SHOWN && tally->shown[i]; i++) {
-		const char *path = tally->shown[i]->image_path, *slash = strrchr(path, '/');
-
-		buf_printf(&tally->names, "%s%s", i ? ", " : "", slash ? slash + 1 : path);
-	}
-	if (tally->cnt > NAMES_SHOWN)
-		buf_printf(&tally->names, " and %zu more", tally->cnt - NAMES_SHOWN);
-}
-
 static bool did_not_arrive(const struct wish *wish)
 {
 	if (wish->state != WISH_SETTLED)
@@ -568,29 +532,30 @@ static bool did_not_arrive(const struct wish *wish)
 }
 
 /* What became of what was asked for. Says nothing: a terminal may be slow, and the lock is held. */
-static void count_fates(struct debuginfod *client, struct tally *missing, struct tally *wrong)
+static void count_fates(struct debuginfod *client, struct debuginfod_tally *missing,
+			struct debuginfod_tally *wrong)
 {
 	pthread_mutex_lock(&client->lock);
 	for (size_t i = 0; i < client->wish_cnt; i++) {
 		const struct wish *wish = &client->wishes[i];
 
 		if (did_not_arrive(wish))
-			tally_add(missing, wish,
-				  wish->err == -ECONNABORTED || wish->err == -ECANCELED
-					  ? 0
-					  : wish->err);
+			debuginfod_tally_add(missing, wish->image_path, wish->weight,
+					     wish->err == -ECONNABORTED || wish->err == -ECANCELED
+						     ? 0
+						     : wish->err);
 		else if (wish->state == WISH_SETTLED && wish->err == -ESTALE)
-			tally_add(wrong, wish, wish->err);
+			debuginfod_tally_add(wrong, wish->image_path, wish->weight, wish->err);
 	}
 	missing->cnt += client->refused_cnt;
-	tally_write_names(missing);
-	tally_write_names(wrong);
+	debuginfod_tally_name(missing);
+	debuginfod_tally_name(wrong);
 	pthread_mutex_unlock(&client->lock);
 }
 
 void debuginfod_report(struct debuginfod *client)
 {
-	struct tally missing = {0}, wrong = {0};
+	struct debuginfod_tally missing = {0}, wrong = {0};
 
 	buf_init(&missing.names, BUF_NO_MAX);
 	buf_init(&wrong.names, BUF_NO_MAX);
