@@ -267,7 +267,7 @@ refused 2 "standard input .* only be one" "standard input twice" - -
 refused 1 "input '$tmp/none': No such file" "a file that is not there" "$a" "$tmp/none"
 refused 1 "input '$tmp': Is a directory" "a folder" "$tmp" "$b"
 refused 1 "no value 'heap' .*BEFORE has samples/count; AFTER has samples/count" "an unknown value" "$a" "$b" --value heap
-refused 2 "output 'x.txt': a difference can be .html, .svg, .folded, .md, .json or .pb.gz" "an unknown format" "$a" "$b" -o x.txt
+refused 2 "output 'x.txt': a difference can be .html, .svg, .folded, .md or .json, or, as values before, after and delta, .pb.gz or .speedscope.json" "an unknown format" "$a" "$b" -o x.txt
 refused 2 'named twice' "an output twice" "$a" "$b" -o "$tmp/x.md" -o "$tmp/x.md"
 refused 2 "'200%' is not a percentage" "no percentage" "$a" "$b" --fail-above 200%
 refused 2 'not one of after, before, max, sum' "an unknown width" "$a" "$b" --width both

@@ -17,7 +17,8 @@ static const struct opt convert_options[] = {
 };
 
 static const struct opts_example convert_examples[] = {
-	{"bpfprof convert app.pb.gz -o app.svg", "draw a saved profile"},
+	{"bpfprof convert app.pb.gz -o app.html --open", "look at a saved profile in the browser"},
+	{"bpfprof convert app.pb.gz -o app.svg", "draw it as one picture"},
 	{"perf script | bpfprof convert - -o perf.svg", "draw what perf has recorded"},
 	{"bpfprof convert day-*.pb.gz -o day.pb.gz", "merge many into one"},
 	{"bpfprof convert other.folded -o other.pb.gz", "give another tool's stacks to pprof"},
@@ -28,8 +29,7 @@ const struct opts_spec convert_spec = {
 	.name = "convert",
 	.usage = "convert FILE... -o OUT [OPTIONS]",
 	.summary = "Turn profiles into another format; several are merged",
-	.details = "FILEs are pprof, folded text (one or two columns of counts), the text of perf\n"
-		   "script, or our .json; gzipped or not. '-' is standard input.",
+	.details = INPUTS_HELP,
 	.is_unprivileged = true,
 	.options = convert_options,
 	.examples = convert_examples,

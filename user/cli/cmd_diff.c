@@ -35,19 +35,15 @@ static const struct opts_example diff_examples[] = {
 const struct opts_spec diff_spec = {
 	.name = "diff",
 	.usage = "diff BEFORE AFTER [-o OUT] [OPTIONS]",
-	.summary = "Tell what changed between two profiles (pprof, folded text), and how surely",
-	.details = "A file called '-' is standard input. Functions are matched by name, so that "
-		   "builds and\n"
-		   "machines may differ. The table has each function's total (with all that it "
-		   "calls) before\n"
-		   "and after, the change with its 95 % interval, and the change of what it does "
-		   "itself;\n"
-		   "a '*' marks what is significant: by a bootstrap over stacks, with at most 5 % "
-		   "of the\n"
-		   "marked ones due to chance of sampling (Benjamini-Hochberg). What the load did "
-		   "differently\n"
-		   "while the two were recorded is a change as well: `bpfprof compare` repeats "
-		   "runs.",
+	.summary = "Tell what changed between two profiles, and how surely",
+	.details = INPUTS_HELP
+	"\n"
+	"Functions are matched by name, so that builds and machines may differ. The table has\n"
+	"each function's total (with all that it calls) before and after, the change with its\n"
+	"95 % interval, and the change of what it does itself; a '*' marks what is significant:\n"
+	"by a bootstrap over stacks, with at most 5 % of the marked ones due to chance of\n"
+	"sampling (Benjamini-Hochberg). What the load did differently while the two were\n"
+	"recorded is a change as well: `bpfprof compare` repeats runs.",
 	.is_unprivileged = true,
 	.options = diff_options,
 	.examples = diff_examples,

@@ -77,10 +77,12 @@ static const struct opts_example report_examples[] = {
 const struct opts_spec report_spec = {
 	.name = "report",
 	.usage = "report FILE... [OPTIONS]",
-	.summary = "Show a profile (pprof, folded text) in the terminal; several are merged",
-	.details = "On a terminal the report fills the screen ('h' there tells the keys), unless\n"
-		   "text is asked for: by --stdio, a view, --format, --limit, --percent-limit, or\n"
-		   "--sort with keys. Elsewhere it is text. A FILE called '-' is standard input.",
+	.summary = "Show a profile in the terminal; several are merged",
+	.details = INPUTS_HELP
+	"\n"
+	"On a terminal the report fills the screen ('h' there tells the keys), unless\n"
+	"text is asked for: by --stdio, a view, --format, --limit, --percent-limit, or\n"
+	"--sort with keys. Elsewhere it is text.",
 	.is_unprivileged = true,
 	.options = report_options,
 	.examples = report_examples,

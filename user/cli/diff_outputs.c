@@ -169,10 +169,11 @@ static int open_file(const struct diff_opts *opts, const char *path, struct diff
 	int err;
 
 	if (!has_format(path)) {
-		buf_printf(why,
-			   "output '%s': a difference can be .html, .svg, .folded, .md, .json or "
-			   ".pb.gz",
-			   path);
+		buf_printf(
+			why,
+			"output '%s': a difference can be .html, .svg, .folded, .md or .json, or, "
+			"as values before, after and delta, .pb.gz or .speedscope.json",
+			path);
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < out->cnt; i++) {

@@ -75,8 +75,8 @@ extern const struct opt_choice diff_sort_choices[], diff_width_choices[], diff_f
 		 DIFF_OPT_AT(outputs, struct opts_list),                                          \
 		 .flags = OPT_IS_FILE,                                                            \
 		 .help = "repeatable; .html: report, .svg: differential flame graph, .folded or " \
-			 "'-': two "                                                              \
-			 "columns, .md, .json, .pb.gz: values before, after, delta"},             \
+			 "'-': two columns, .md, .json; values before, after, delta: .pb.gz, "    \
+			 ".speedscope.json"},                                                     \
 		{OPT_CHOICE,                                                                      \
 		 0,                                                                               \
 		 "width",                                                                         \
@@ -89,13 +89,13 @@ extern const struct opt_choice diff_sort_choices[], diff_width_choices[], diff_f
 		 "title",                                                                         \
 		 "TEXT",                                                                          \
 		 DIFF_OPT_AT(title, const char *),                                                \
-		 .help = "the flame graph's title"},                                              \
+		 .help = "the title, in formats that show one"},                                  \
 		{OPT_FLAG,                                                                        \
 		 0,                                                                               \
 		 "open",                                                                          \
 		 DIFF_OPT_AT(open, bool),                                                         \
 		 .flags = OPT_NEGATABLE,                                                          \
-		 .help = "show the .svg in the browser (xdg-open)"},                              \
+		 .help = "show the first .svg or .html in the browser (xdg-open)"},               \
 	{                                                                                         \
 		OPT_FLAG, 0, "force", DIFF_OPT_AT(force, bool), .flags = OPT_NEGATABLE,           \
 								.help = "replace existing files"  \

@@ -6,6 +6,11 @@
 #include "cli/opts.h"
 #include "profile/profile.h"
 
+/* What a FILE may be, for the help of the commands that read some. */
+#define INPUTS_HELP                                                                       \
+	"A FILE is pprof, folded text (one or two columns of counts), the text of perf\n" \
+	"script, or our .json; gzipped or not. '-' is standard input."
+
 /*
  * Read all @paths ("-": standard input) and merge them into @out, which the call initialises. 0, or
  * negative errno after log_error() that names the file; @out must be deinitialised in either case.

@@ -154,7 +154,7 @@ static const struct opt record_options[] = {
 	{OPT_FLAG, 0, "annotate", AT(annotate, bool), .flags = OPT_NEGATABLE,
 	 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT, _[w] wakers"},
 	{OPT_STRING, 0, "title", "TEXT", AT(title, const char *),
-	 .help = "the flame graph's title"},
+	 .help = "the title, in formats that show one"},
 	{OPT_FLAG, 0, "force", AT(force, bool), .flags = OPT_NEGATABLE,
 	 .help = "replace existing files; sample events however much they cost"},
 	{OPT_FLAG, 0, "open", AT(open, bool), .flags = OPT_NEGATABLE,

@@ -43,7 +43,7 @@ struct rendering {
 		 "title",                                                                          \
 		 "TEXT",                                                                           \
 		 RENDERING_AT(owner, field, title, const char *),                                  \
-		 .help = "the flame graph's title"},                                               \
+		 .help = "the title, in formats that show one"},                                   \
 		{OPT_FLAG,                                                                         \
 		 0,                                                                                \
 		 "annotate",                                                                       \
