@@ -59,7 +59,7 @@ printf '%b\n' 'app;e\x7f[31mvil;a\x09b 3' 'app;`code`|<b> 2' >"$tmp/hostile.fold
 holds "names that mean harm" report 0 hostile --sort symbol --format md "$tmp/hostile.folded"
 holds "they are harmless" equal "$(grep -c "$(printf '\177')" "$out/hostile"; grep -cF "'code'\\|<b>" "$out/hostile")" "$(printf '0\n1')"
 holds "an unknown key" report 2 unknown --sort comm,nix "$tmp/perf.txt"
-holds "tells which there are" told "option '--sort': 'nix' is not one of self, total, name, .*symbol, .*comm, cpu, pid, tid$" unknown.err
+holds "tells which there are" told "option '--sort': 'nix' is not one of self, total, name, .*symbol, .*comm, cpu, pid, tid, time$" unknown.err
 holds "an empty key" report 2 empty --sort comm,,dso "$tmp/perf.txt"
 holds "--format md of a tree" report 2 tree --tree --format md "$tmp/perf.txt"
 
