@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code and source on this host: see function_code.h. */
+/* Code on this host: see function_code.h. */
 #include "cli/function_code.h"
 
 #include <errno.h>
@@ -7,17 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "elf/debug_file.h"
 #include "elf/functions.h"
 #include "elf/root_file.h"
 #include "elf/segments.h"
-
-enum { SOURCE_MAX_BYTES = 16 << 20, TAB_COLUMNS = 8 };
-
-/* --- Code --- */
 
 /* The file of @map, if it is the one that was profiled; or a negative errno and @why. */
 static int open_image(const struct profile *prof, const struct profile_mapping *map,
@@ -137,78 +132,4 @@ int function_code_find(const struct profile *prof, uint32_t mapping, uint64_t ad
 void function_code_deinit(struct function_code *code)
 {
 	elf_code_deinit(&code->code);
-}
-
-/* --- Source --- */
-
-/* Absolute paths from our root; others from here, and not out of it. */
-static int open_source(const char *path)
-{
-	_cleanup_close_ int folder =
-		open(path[0] == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return folder < 0 ? -errno : root_file_open(folder, path);
-}
-
-static int split_lines(struct source_text *source)
-{
-	char *at = source->text.data, *end = at + source->text.len;
-
-	while (at < end) {
-		char *newline = memchr(at, '\n', (size_t)(end - at));
-
-		if (array_reserve(&source->lines, &source->cap, source->cnt + 1,
-				  sizeof(*source->lines)))
-			return -ENOMEM;
-		source->lines[source->cnt++] = (size_t)(at - source->text.data);
-		at = newline ? newline + 1 : end;
-		if (newline)
-			*newline = '\0';
-	}
-	return 0;
-}
-
-int source_text_read(const char *path, struct source_text *out, struct buf *why)
-{
-	_cleanup_close_ int fd = -1;
-	int err;
-
-	*out = (struct source_text){0};
-	buf_init(&out->text, SOURCE_MAX_BYTES);
-	if (!*path) {
-		buf_add_str(why, "no source file is known: the profile has no lines of it");
-		return -ENOENT;
-	}
-	fd = open_source(path);
-	err = fd < 0 ? fd : fs_read_fd(fd, &out->text);
-	if (err == -ENOMEM)
-		return err;
-	if (!err && out->text.len)
-		return split_lines(out);
-	buf_printf(why, "%s: %s", path, err ? strerror(-err) : "empty");
-	return -ENOENT;
-}
-
-void source_text_deinit(struct source_text *source)
-{
-	buf_deinit(&source->text);
-	free(source->lines);
-	*source = (struct source_text){0};
-}
-
-void source_text_line(const struct source_text *source, uint64_t nr, struct buf *out)
-{
-	size_t columns = 0;
-
-	if (!nr || nr > source->cnt)
-		return;
-	for (const char *at = source->text.data + source->lines[nr - 1]; *at; at++) {
-		size_t spaces = *at == '\t' ? TAB_COLUMNS - columns % TAB_COLUMNS : 0;
-
-		columns += spaces ? spaces : 1;
-		if (spaces)
-			buf_printf(out, "%*s", (int)spaces, "");
-		else if (*at != '\r' || at[1])
-			buf_add_char(out, *at);
-	}
 }

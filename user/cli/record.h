@@ -67,6 +67,7 @@ struct record_opts {
 	struct opts_list outputs;
 	bool folded, annotate, force, open, strict;
 	const char *value, *title, *stats;
+	bool embed_source;
 
 	struct opts_args args;
 	struct opts_list cgroup_paths; /* -G and --container as folders of the cgroup file system;

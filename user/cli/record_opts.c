@@ -153,6 +153,8 @@ static const struct opt record_options[] = {
 	 .help = "the value that one-value formats hold"},
 	{OPT_FLAG, 0, "annotate", AT(annotate, bool), .flags = OPT_NEGATABLE,
 	 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT, _[w] wakers"},
+	{OPT_FLAG, 0, "embed-source", AT(embed_source, bool), .flags = OPT_NEGATABLE,
+	 .help = "html: with the source lines that have samples, of files that everybody may read"},
 	{OPT_STRING, 0, "title", "TEXT", AT(title, const char *),
 	 .help = "the title, in formats that show one"},
 	{OPT_FLAG, 0, "force", AT(force, bool), .flags = OPT_NEGATABLE,

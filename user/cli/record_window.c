@@ -10,6 +10,7 @@
 #include "capture/own_memory.h"
 #include "cli/func_table.h"
 #include "cli/record.h"
+#include "cli/source_embed.h"
 #include "profile/call_sites.h"
 #include "symbol/name_keeper.h"
 #include "symbol/symbolizer.h"
@@ -104,7 +105,7 @@ static void add_ledger_line(const struct window *window, struct buf *out)
 
 static int write_outputs(struct recording *rec, const struct window *window, uint32_t value)
 {
-	_cleanup_(buf_deinit) struct buf subtitle, ledger_line;
+	_cleanup_(buf_deinit) struct buf subtitle, ledger_line, sources;
 	struct encoder_opts opts = {
 		.value = value,
 		.by = rec->opts->by.text,
@@ -118,6 +119,9 @@ static int write_outputs(struct recording *rec, const struct window *window, uin
 	add_ledger_line(window, &ledger_line);
 	opts.subtitle = buf_cstr(&subtitle);
 	opts.ledger_line = buf_cstr(&ledger_line);
+	buf_init(&sources, BUF_NO_MAX);
+	if (rec->opts->embed_source && !source_embed(window->prof, &sources))
+		opts.sources = buf_cstr(&sources);
 	return output_set_write(&rec->outputs, window->prof, &opts);
 }
 

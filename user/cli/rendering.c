@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "cli/func_table.h"
+#include "cli/source_embed.h"
 #include "cli/viewer.h"
 #include "profile/ledger.h"
 
@@ -49,7 +50,7 @@ int rendering_open(const struct rendering *render, struct output_set *set,
 int rendering_write(const struct rendering *render, struct output_set *set,
 		    const struct profile *prof, uint32_t value)
 {
-	_cleanup_(buf_deinit) struct buf ledger_line;
+	_cleanup_(buf_deinit) struct buf ledger_line, sources;
 	struct encoder_opts how = {
 		.value = value,
 		.by = render->by,
@@ -65,6 +66,9 @@ int rendering_write(const struct rendering *render, struct output_set *set,
 		ledger_deinit(&ledger);
 		how.ledger_line = buf_cstr(&ledger_line);
 	}
+	buf_init(&sources, BUF_NO_MAX);
+	if (render->embed_source && !source_embed(prof, &sources))
+		how.sources = buf_cstr(&sources);
 	err = output_set_write(set, prof, &how);
 	if (!err && render->open)
 		viewer_show(set->first_page);

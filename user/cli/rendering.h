@@ -11,7 +11,7 @@
 struct rendering {
 	struct opts_list outputs;
 	const char *value, *by, *title;
-	bool annotate, force, open;
+	bool annotate, embed_source, force, open;
 };
 
 /* Rows of an option table, for a command whose struct @owner has a struct rendering at @field. */
@@ -50,6 +50,12 @@ struct rendering {
 		 RENDERING_AT(owner, field, annotate, bool),                                       \
 		 .flags = OPT_NEGATABLE,                                                           \
 		 .help = "folded: _[k] after kernel frames, _[i] inlined, _[j] JIT, _[w] wakers"}, \
+		{OPT_FLAG,                                                                         \
+		 0,                                                                                \
+		 "embed-source",                                                                   \
+		 RENDERING_AT(owner, field, embed_source, bool),                                   \
+		 .flags = OPT_NEGATABLE,                                                           \
+		 .help = "html: with the source lines that have samples, from this host's files"}, \
 		{OPT_FLAG,                                                                         \
 		 0,                                                                                \
 		 "open",                                                                           \

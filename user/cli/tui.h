@@ -20,6 +20,7 @@
 #include "cli/row_search.h"
 #include "cli/screen.h"
 #include "cli/screen_list.h"
+#include "cli/source_text.h"
 #include "cli/top_rows.h"
 #include "cli/tree_rows.h"
 

@@ -42,6 +42,8 @@ static const char script[] = {
 #include "gen/html_flame.js.h"
 #include "gen/html_tables.js.h"
 #include "gen/html_timeline.js.h"
+#include "gen/html_hist.js.h"
+#include "gen/html_source.js.h"
 #include "gen/html_panel.js.h"
 #include "gen/html_evidence.js.h"
 #include "gen/html_export.js.h"

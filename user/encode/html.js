@@ -94,8 +94,8 @@ function nextHit(step) {
 		ui.search.focus();
 		return;
 	}
-	if (state.view === 'time') {
-		say('The timeline has no frames');
+	if (state.view === 'time' || state.view === 'hist') {
+		say(VIEW_WORDS[state.view] + ': no frames are shown');
 		return;
 	}
 	if (state.view === 'top' || state.view === 'tree') {
@@ -179,7 +179,7 @@ const ACTIONS = [
 	['1', 'Flame graph', () => change({ view: 'flame' })], ['2', 'Callers: stacks from the leaf', () => change({ view: 'callers' })],
 	['3', 'Sandwich: callers and callees of one function', () => change({ view: 'sandwich' })],
 	['4', 'Functions', () => change({ view: 'top' })], ['5', 'Call tree', () => change({ view: 'tree' })],
-	['6', 'Timeline, where times were kept', showTimeline],
+	['6', 'Timeline, where times were kept', showTimeline], ['7', 'Histograms, where there are some', showHistograms],
 	['v', 'Next value', () => nextValue(1)], ['V', 'Previous value', () => nextValue(-1)],
 	['i', 'Root at the top or at the bottom', () => change({ isFlame: !state.isFlame })],
 	['o', 'Heaviest first or by name', () => change({ isByName: !state.isByName })],
@@ -215,7 +215,19 @@ function showTimeline() {
 		say('No times were kept: record --timeline does');
 }
 
+function showHistograms() {
+	if (hasHistograms())
+		change({ view: 'hist' });
+	else
+		say('There are no histograms: record --hist, --elapsed and --off-cpu make them');
+}
+
 function walk(way) {
+	if (state.view === 'hist') {
+		if (way === 'up' || way === 'down')
+			ui.hist.scrollBy(0, way === 'up' ? -60 : 60);
+		return;
+	}
 	if (state.view === 'time') {
 		walkTime(way);
 		return;
@@ -300,7 +312,7 @@ function keyDown(event) {
 
 function focusView() {
 	const view = state.view === 'top' ? top_.list.scroller : state.view === 'tree' ? calls.list.scroller :
-		state.view === 'time' ? timeline.isTable ? timeline.list.scroller : timeline.canvas : flame.canvas;
+		state.view === 'time' ? timeline.isTable ? timeline.list.scroller : timeline.canvas : state.view === 'hist' ? ui.hist : flame.canvas;
 	view.focus({ preventScroll: true });
 }
 
@@ -353,12 +365,12 @@ function beforePrint() {
 
 /* ---- the page ---- */
 
-const VIEW_WORDS = { flame: 'Flame graph', callers: 'Callers', sandwich: 'Sandwich', top: 'Functions', tree: 'Call tree', time: 'Timeline' };
+const VIEW_WORDS = { flame: 'Flame graph', callers: 'Callers', sandwich: 'Sandwich', top: 'Functions', tree: 'Call tree', time: 'Timeline', hist: 'Histograms' };
 
 function makeTabs() {
 	ui.tabs = {};
 	const made = setAttributes(el('div', 'tabs'), { role: 'tablist', 'aria-label': 'View' });
-	for (const view of VIEWS.filter(one => one !== 'time' || hasTimes())) {
+	for (const view of VIEWS.filter(hasView)) {
 		ui.tabs[view] = setAttributes(button(VIEW_WORDS[view], 'Key ' + (VIEWS.indexOf(view) + 1), () => change({ view: view })), { role: 'tab' });
 		made.append(ui.tabs[view]);
 	}
@@ -471,7 +483,8 @@ function makePage() {
 	ui.top = makeTop();
 	ui.tree = makeTree();
 	ui.time = makeTimeline();
-	ui.stage = setAttributes(el('main', '', ui.graph, ui.top, ui.tree, ui.time, ui.empty), { id: 'stage' });
+	ui.hist = makeHistograms();
+	ui.stage = setAttributes(el('main', '', ui.graph, ui.top, ui.tree, ui.time, ui.hist, ui.empty), { id: 'stage' });
 	showOrigin();
 	document.getElementById('head').append(ui.cards);
 	document.body.append(bar, el('div', 'trail', makeSwitches(), ui.chips, ui.way), el('div', 'work', ui.stage, ui.panel),
@@ -559,7 +572,7 @@ function renderGraph() {
 function render() {
 	renderTheme();
 	renderControls();
-	const isEmpty = !(mainTree(state).total[0] > 0) && !(state.view === 'time' && profile.samples.cnt);
+	const isEmpty = !(mainTree(state).total[0] > 0) && !(['time', 'hist'].includes(state.view) && profile.samples.cnt);
 	document.body.dataset.view = isEmpty ? 'empty' : state.view;
 	ui.empty.querySelector('p').textContent = emptyText();
 	renderChips();
@@ -573,6 +586,8 @@ function render() {
 		renderTree();
 	else if (state.view === 'time')
 		renderTimeline();
+	else if (state.view === 'hist')
+		renderHistograms();
 	else if (!isEmpty)
 		renderGraph();
 }

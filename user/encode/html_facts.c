@@ -6,6 +6,7 @@
  *	  "comments": ["...", ...],
  *	  "ledger": "{...}", "ledgerLine": "...",            JSON in a string; absent without one
  *	  "balances": true, "why": "", "isClean": true,      as --strict judges it
+ *	  "sources": "{...}",                                html_source.js
  *	  "difference": "{...}",                             of a page of `diff`: html_diff.js
  *	  "kinds": ["all", "process", ...],                  words, by enum flame_kind
  *	  "outcomes": {"fp_lost": "no frame pointer ...", ...} }
@@ -109,6 +110,8 @@ int html_add_facts(struct buf *out, const struct profile *prof, const struct enc
 	}
 	if (opts->ledger_line)
 		add_str(out, ",\n\"ledgerLine\"", opts->ledger_line);
+	if (opts->sources)
+		add_str(out, ",\n\"sources\"", opts->sources);
 	if (opts->difference)
 		add_str(out, ",\n\"difference\"", opts->difference);
 	add_words(out);

@@ -348,7 +348,7 @@ function drawSoon() {
 }
 
 function isGraph() {
-	return !['top', 'tree', 'time'].includes(state.view);
+	return !['top', 'tree', 'time', 'hist'].includes(state.view);
 }
 
 /* ---- where things are ---- */

@@ -142,6 +142,9 @@ function linesTable(frame, all) {
 	const lines = lineSums(frame).filter(line => line.number > 0), value = currentValue(state);
 	if (!lines.length)
 		return null;
+	const source = sourceTable(frame, lines, all);
+	if (source)
+		return source;
 	const rows = lines.slice(0, LINES_SHOWN).map(line => el('tr', '', el('td', 'num', String(line.number)), el('td', 'num', formatIn(value, line.self)),
 		el('td', 'num', formatIn(value, line.total)), el('td', 'num', percent(line.total, all))));
 	const more = lines.length > LINES_SHOWN ? el('p', 'muted', 'and ' + grouped(lines.length - LINES_SHOWN) + ' more lines') : null;

@@ -3,7 +3,7 @@
  * Part 7: the state of the page, all of which is in the address' fragment, so that a link shows the same and the
  * browser's back button is a step back:
  *
- *	v=flame|callers|sandwich|top|tree|time  w=VALUE   value's type, when it is not the first one shown
+ *	v=flame|callers|sandwich|top|tree|time|hist  w=VALUE   value's type, when it is not the first one shown
  *	i=1 root at the bottom   a=1 by name         z=N.N.N  zoomed to: numbers of frames, from the root
  *	s=EXPRESSION  c=1 ignore case  n=1 invert    p=FRAME  function of the panel and of the sandwich
  *	w=WIDTH       in a difference, o=COLUMN its table's
@@ -15,7 +15,7 @@
  * FRAME is KIND.NAME, with a "w" before the kind for a waker's; STEP is a letter and what it is about. They go by name,
  * so that a link fits the next recording, too.
  */
-const VIEWS = ['flame', 'callers', 'sandwich', 'top', 'tree', 'time'];
+const VIEWS = ['flame', 'callers', 'sandwich', 'top', 'tree', 'time', 'hist'];
 const TOP_ORDERS = (difference ? DIFF_ORDERS : ['self', 'total', 'name']).flatMap(order => [order, '-' + order]);
 const OPEN_MAX = 400; /* nodes that the address remembers */
 
@@ -90,6 +90,11 @@ function makeHash() {
 	return fields.toString();
 }
 
+/* Timelines and histograms are there where something was kept for them. */
+function hasView(view) {
+	return view === 'time' ? hasTimes() : view === 'hist' ? hasHistograms() : true;
+}
+
 function oneOf(text, list, otherwise) {
 	return list.includes(text) ? text : otherwise;
 }
@@ -102,7 +107,7 @@ function parseHash(hash) {
 	const fields = new URLSearchParams(hash);
 	const value = Number(fields.get('w'));
 	return {
-		view: oneOf(fields.get('v'), VIEWS.filter(view => view !== 'time' || hasTimes()), defaults.view),
+		view: oneOf(fields.get('v'), VIEWS.filter(hasView), defaults.view),
 		value: fields.has('w') && Number.isInteger(value) && value >= 0 && value < profile.values.length ? value : defaults.value,
 		isFlame: fields.get('i') === '1', isByName: fields.get('a') === '1',
 		steps: fields.getAll('t').map(parseStep).filter(step => step !== null),
