@@ -86,7 +86,7 @@ def other_reports_have_no_histograms(browser):
 def source_stands_beside_what_it_costs(browser):
     page = Report(browser, "source")
     page.eval("change({ picked: frameRef(findFrame('burn', 2, false)) })")
-    check(page.wait("document.querySelector('#panel .source')"), "no source: %r" % page.panel())
+    check(page.wait("document.querySelector('#panel .source') !== null"), "no source: %r" % page.panel())
     rows = [(row[0], row[1]) for row in page.eval(SOURCE) if row[1] != "gap"]
     with open(os.path.join(html_page.FOLDER, "split.c"), encoding="utf-8") as file:
         lines = file.read().split("\n")
@@ -103,7 +103,7 @@ def source_stands_beside_what_it_costs(browser):
 def source_is_there_when_it_is_asked_for(browser):
     page = Report(browser, "plain")
     page.eval("change({ picked: frameRef(findFrame('burn', 2, false)) })")
-    check(page.wait("document.querySelector('#panel .lines')"), "no lines: %r" % page.panel())
+    check(page.wait("document.querySelector('#panel .lines') !== null"), "no lines: %r" % page.panel())
     equal(page.eval("document.querySelectorAll('#panel .source').length"), 0, "source")
     return page
 
@@ -112,7 +112,7 @@ def source_is_there_when_it_is_asked_for(browser):
 def hostile_source_stays_text(browser):
     page = Report(browser, "hostile")
     page.eval("change({ picked: frameRef(findFrame('main', 2, false)) })")
-    check(page.wait("document.querySelector('#panel .source')"), "no source: %r" % page.panel())
+    check(page.wait("document.querySelector('#panel .source') !== null"), "no source: %r" % page.panel())
     texts = [row[0][3] for row in page.eval(SOURCE) if row[1] != "gap"]
     check(any("</script><img src=x onerror=alert(1)>" in text for text in texts), "texts: %r" % texts)
     equal(page.eval("document.querySelectorAll('img').length"), 0, "images")

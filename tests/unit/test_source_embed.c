@@ -38,12 +38,18 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
+	static const char *const names[] = {"a.c", "private.c", "own.c", "wide.c"};
 	struct fixture *fix = *state;
-	char command[96];
+	char path[128];
 
 	profile_deinit(&fix->prof);
-	snprintf(command, sizeof(command), "rm -rf '%s'", fix->folder);
-	assert_int_equal(system(command), 0);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", fix->folder, names[i]);
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/folder.c", fix->folder);
+	rmdir(path);
+	assert_int_equal(rmdir(fix->folder), 0);
 	free(fix);
 	return 0;
 }

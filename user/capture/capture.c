@@ -329,6 +329,7 @@ static int capture_drain(struct capture *cap)
 	epoch = loader_flip(&cap->loader);
 	if (epoch < 0)
 		return epoch;
+	samplers_nudge(&cap->samplers);
 	capture_end_epoch(cap, now);
 	err = drain_epoch(&cap->drain, epoch, add_to_books, cap);
 	if (cap->drain.wants_flip && cap->drain_period_ns > DRAIN_PERIOD_MIN_NS)

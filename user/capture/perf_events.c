@@ -95,6 +95,20 @@ static uint64_t event_cpu_live_ticks(const struct perf_events *events, const str
 	return events->event->is_freq ? count : count / events->event->period;
 }
 
+void perf_events_nudge(struct perf_events *events)
+{
+	const struct event *event = events->event;
+	uint64_t freq_hz;
+
+	if (!event || !events->enabled || !event->is_freq || event->is_clock ||
+	    event->type != PERF_TYPE_SOFTWARE)
+		return;
+	freq_hz = event->freq_hz;
+	for (size_t i = 0; i < events->cnt; i++)
+		if (events->cpus[i].fd >= 0)
+			ioctl(events->cpus[i].fd, PERF_EVENT_IOC_PERIOD, &freq_hz);
+}
+
 void perf_events_cpu_offline(struct perf_events *events, uint32_t nr)
 {
 	struct event_cpu *cpu = perf_events_cpu(events, nr);

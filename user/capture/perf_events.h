@@ -50,6 +50,13 @@ void perf_events_cpu_online(struct perf_events *events, uint32_t cpu);
  */
 void perf_events_read_ticks(struct perf_events *events);
 
+/*
+ * Software events with a frequency: let each CPU's next event be a sample, whatever period is left.
+ * A burst makes the kernel choose a long one, and where events then come slowly, it may not be over
+ * before the recording is: it is lowered at ticks, but what is left of it is not.
+ */
+void perf_events_nudge(struct perf_events *events);
+
 void perf_events_close(struct perf_events *events);
 
 #endif

@@ -265,6 +265,12 @@ void samplers_cpu_offline(struct samplers *samplers, uint32_t cpu)
 		perf_events_cpu_offline(&samplers->items[i].counters, cpu);
 }
 
+void samplers_nudge(struct samplers *samplers)
+{
+	for (uint32_t i = 0; i < samplers->cnt; i++)
+		perf_events_nudge(&samplers->items[i].counters);
+}
+
 void samplers_read_ticks(struct samplers *samplers)
 {
 	for (uint32_t i = 0; i < samplers->cnt; i++)

@@ -63,6 +63,9 @@ void samplers_close(struct samplers *samplers);
 void samplers_cpu_online(struct samplers *samplers, uint32_t cpu);
 void samplers_cpu_offline(struct samplers *samplers, uint32_t cpu);
 
+/* See perf_events_nudge(). */
+void samplers_nudge(struct samplers *samplers);
+
 /* See perf_events_read_ticks(). */
 void samplers_read_ticks(struct samplers *samplers);
 

@@ -20,7 +20,7 @@ struct encoder_opts {
 	const char *title; /* svg: NULL for a default that names the event */
 	const char *subtitle; /* svg: NULL for one made from the profile (event, rate, duration) */
 	const char *ledger_line; /* svg: shown under the graph; NULL: none */
-	const char *sources; /* html: JSON, lines of source files (cli/source_embed.h); NULL: none */
+	const char *sources; /* html: JSON, source lines (cli/source_embed.h); NULL: none */
 	const char *difference; /* html: JSON, what its values "before" and "after" differ in
 				   (html_diff.js); NULL: they are no two sides */
 };
