@@ -404,10 +404,9 @@ static void test_without_section_headers(void **state)
 	assert_int_equal(cfa_at(0x3000), UNKNOWN);
 }
 
-static void test_aarch64(void **state)
+/* An image of aarch64 with a CIE as GCC writes it: CFA = sp. */
+static void begin_aarch64(void)
 {
-	struct bp_rule rule;
-
 	image_init(&image, EM_AARCH64);
 	bytes.len = 0;
 	record_open(&bytes);
@@ -415,6 +414,13 @@ static void test_aarch64(void **state)
 	put_u32(&bytes, 0);
 	PUT(&bytes, 1, 'z', 'R', 0, 4, 0x78, 30, 1, 0x1b, 0x0c, 31, 0);
 	record_close(&bytes);
+}
+
+static void test_aarch64(void **state)
+{
+	struct bp_rule rule;
+
+	begin_aarch64();
 	FDE(&bytes, TEXT_VADDR + 0x1000, 0x40, 0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3);
 	compile();
 	unwind_table_find(table, 0x2000, &rule);
@@ -424,6 +430,84 @@ static void test_aarch64(void **state)
 	assert_int_equal(rule.cfa_off, 32);
 	assert_int_equal(rule.fp_off, -32);
 	assert_int_equal(rule.ra_off, -24);
+}
+
+/* _start says from its second instruction on that it is the bottom; another function may. */
+static void test_aarch64_entry_point(void **state)
+{
+	begin_aarch64();
+	FDE(&bytes, TEXT_VADDR + 0x1000, 0x40, 0x41, 0x07, 30);
+	FDE(&bytes, TEXT_VADDR + 0x1040, 0x40, 0x41, 0x07, 30);
+	FDE(&bytes, TEXT_VADDR + 0x1080, 0x40, 0x0e, 16);
+	image_ehdr(&image)->e_entry = TEXT_VADDR + 0x1000;
+	compile();
+	assert_int_equal(kind_at(0x2000), BP_RULE_END);
+	assert_int_equal(kind_at(0x2004), BP_RULE_END);
+	assert_int_equal(kind_at(0x2040), BP_RULE_REG);
+	assert_int_equal(kind_at(0x2044), BP_RULE_END);
+	image_ehdr(&image)->e_entry = TEXT_VADDR + 0x1080;
+	compile();
+	assert_int_equal(kind_at(0x2000), BP_RULE_REG);
+	assert_int_equal(cfa_at(0x2080), 16);
+}
+
+/* glibc's _dl_runtime_resolve(): the PLT has pushed 16 bytes that its CFA leaves out, in all rows.
+ */
+static void test_aarch64_hidden_push(void **state)
+{
+	struct bp_rule rule;
+
+	begin_aarch64();
+	FDE(&bytes, TEXT_VADDR + 0x1000, 0x40, 0x41, 0x11, 30, 0x7f, 0x41, 0x0e, 0xd0, 0x01);
+	/* __longjmp(): the registers are in a jmp_buf at x0. */
+	FDE(&bytes, TEXT_VADDR + 0x1040, 0x40, 0x41, 0x0c, 0, 0, 0x11, 30, 0x75);
+	compile();
+	unwind_table_find(table, 0x2000, &rule);
+	assert_int_equal(rule.cfa_off, 16);
+	assert_int_equal(rule.ra_save, BP_SAVE_SAME);
+	unwind_table_find(table, 0x2004, &rule);
+	assert_int_equal(rule.cfa_off, 16);
+	assert_int_equal(rule.ra_save, BP_SAVE_CFA);
+	assert_int_equal(rule.ra_off, -8);
+	unwind_table_find(table, 0x2008, &rule);
+	assert_int_equal(rule.cfa_off, 208 + 16);
+	assert_int_equal(rule.ra_off, -8);
+	unwind_table_find(table, 0x2044, &rule);
+	assert_int_equal(rule.cfa_reg, 0);
+	assert_int_equal(rule.cfa_off, 0);
+	assert_int_equal(rule.ra_off, 88);
+}
+
+/* What the vdso does not describe is read from its instructions, between what it does, too. */
+static void test_aarch64_vdso(void **state)
+{
+	static const uint32_t sigreturn[] = {0xd2801168, 0xd4000001};
+	Elf64_Shdr *text = image_shdr(&image, IMAGE_FINI);
+	struct bp_rule rule;
+
+	begin_aarch64();
+	FDE(&bytes, TEXT_VADDR + 0x1000, 0x3c, 0x0e, 32);
+	FDE(&bytes, TEXT_VADDR + 0x1080, 0x40, 0x0e, 48);
+	memcpy(image.data + NAMES_AT + text->sh_name, ".text", strlen(".text"));
+	text->sh_type = SHT_PROGBITS;
+	text->sh_addr = TEXT_VADDR + 0x1000;
+	text->sh_offset = TEXT_OFF + 0x1000;
+	text->sh_size = 0x100;
+	memcpy(image.data + 0x2060, sigreturn, sizeof(sigreturn));
+	memcpy(image.data + 0x20f8, sigreturn, sizeof(sigreturn));
+	compile();
+	assert_int_equal(cfa_at(0x203b), 32);
+	unwind_table_find(table, 0x203c, &rule);
+	assert_int_equal(rule.kind, BP_RULE_REG);
+	assert_int_equal(rule.cfa_off, 0);
+	assert_int_equal(rule.ra_save, BP_SAVE_SAME);
+	assert_int_equal(kind_at(0x205f), BP_RULE_SIGNAL);
+	assert_int_equal(kind_at(0x2067), BP_RULE_SIGNAL);
+	assert_int_equal(kind_at(0x2068), BP_RULE_REG);
+	assert_int_equal(cfa_at(0x2080), 48);
+	assert_int_equal(kind_at(0x20f7), BP_RULE_SIGNAL);
+	assert_int_equal(kind_at(0x20ff), BP_RULE_SIGNAL);
+	assert_int_equal(kind_at(0x2100), BP_RULE_GAP);
 }
 
 static void test_no_cfi(void **state)
@@ -539,6 +623,9 @@ int main(void)
 		TEST(test_separate_debug_file),
 		TEST(test_without_section_headers),
 		TEST(test_aarch64),
+		TEST(test_aarch64_entry_point),
+		TEST(test_aarch64_hidden_push),
+		TEST(test_aarch64_vdso),
 		TEST(test_no_cfi),
 		TEST(test_stats),
 		TEST(test_not_ours),

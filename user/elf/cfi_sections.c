@@ -52,11 +52,13 @@ static int debug_frame_from_section(Elf_Scn *scn, GElf_Shdr *shdr, struct elf_by
 	return 0;
 }
 
-static bool is_stub(const GElf_Shdr *shdr, const char *name)
+static bool is_stub(const struct cfi_sections *cfi, const GElf_Shdr *shdr, const char *name)
 {
-	return (shdr->sh_flags & SHF_EXECINSTR) &&
-	       (!strcmp(name, ".init") || !strcmp(name, ".fini") ||
-		!strncmp(name, ".plt", strlen(".plt")));
+	if (!(shdr->sh_flags & SHF_EXECINSTR))
+		return false;
+	return !strcmp(name, ".init") || !strcmp(name, ".fini") ||
+	       !strncmp(name, ".plt", strlen(".plt")) ||
+	       (cfi->is_vdso && cfi->machine == EM_AARCH64 && !strcmp(name, ".text"));
 }
 
 static int section_take(struct cfi_sections *cfi, Elf_Scn *scn, GElf_Shdr *shdr, const char *name)
@@ -72,8 +74,8 @@ static int section_take(struct cfi_sections *cfi, Elf_Scn *scn, GElf_Shdr *shdr,
 		cfi->text_vaddr = shdr->sh_addr;
 	else if (!strcmp(name, ".got"))
 		cfi->got_vaddr = shdr->sh_addr;
-	else if (cfi->stubs_cnt < CFI_STUBS_MAX && is_stub(shdr, name))
-		cfi->stubs[cfi->stubs_cnt++] = (struct cfi_stub){shdr->sh_addr, shdr->sh_size};
+	if (cfi->stubs_cnt < CFI_STUBS_MAX && is_stub(cfi, shdr, name))
+		return bytes_from_section(scn, shdr, &cfi->stubs[cfi->stubs_cnt++]);
 	return 0;
 }
 
@@ -227,7 +229,7 @@ int cfi_sections_open(int fd, struct cfi_sections *out)
 
 int cfi_sections_from_memory(void *image, size_t len, struct cfi_sections *out)
 {
-	struct cfi_sections cfi = {0};
+	struct cfi_sections cfi = {.is_vdso = true};
 	int err;
 
 	err = elf_segments_parse(image, len, &cfi.segments);

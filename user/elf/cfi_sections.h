@@ -32,15 +32,14 @@ struct cfi_sections {
 	struct elf_bytes go_pclntab; /* .gopclntab */
 	struct elf_bytes go_text; /* from .text on, where there is a go_pclntab */
 	uint64_t text_vaddr; /* .text, the base of textrel pointers; 0 without section headers */
-	/* .init, .fini and .plt*: code so short that between functions it would pass for padding.
-	 */
-	struct cfi_stub {
-		uint64_t vaddr, bytes;
-	} stubs[CFI_STUBS_MAX];
+	/* .init, .fini and .plt*, code so short that between functions it would pass for padding;
+	 * and .text of aarch64's vdso, which has none. */
+	struct elf_bytes stubs[CFI_STUBS_MAX];
 	size_t stubs_cnt;
 	uint64_t got_vaddr; /* .got, the base of datarel pointers; 0 without */
 	uint64_t entry_vaddr;
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
+	bool is_vdso; /* it came from memory */
 };
 
 /*

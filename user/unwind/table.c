@@ -8,12 +8,16 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "unwind/cfi_eval.h"
 #include "unwind/cfi_parse.h"
 #include "unwind/fde_list.h"
 #include "unwind/go_table.h"
+#include "unwind/stub_rows.h"
+
+enum { PUSH_BYTES_MAX = 4096 };
 
 struct builder {
 	const struct cfi_arch *arch;
@@ -28,6 +32,8 @@ struct builder {
 	const struct cfi_cie *cie;
 	uint64_t start_vaddr, start_off; /* of the first row */
 	uint64_t vaddr_minus_off;
+	uint64_t last_off; /* file offset of its last row, UINT64_MAX: none yet */
+	int64_t cfa_shift; /* of hidden_push() */
 	uint64_t entry_off; /* file offset of the entry point, UINT64_MAX: none */
 };
 
@@ -97,16 +103,71 @@ static void exec_bounds(const struct elf_segments *exec, uint64_t *start, uint64
 	}
 }
 
+/* The same state, its CFA moved to where it really is. */
+static struct cfi_state state_shifted(const struct cfi_state *state, int64_t shift)
+{
+	struct cfi_state shifted = *state;
+
+	if (!state->has_cfa || state->cfa_is_expr)
+		return shifted;
+	shifted.cfa_off += shift;
+	if (shifted.ra.how == CFI_AT_CFA)
+		shifted.ra.off -= shift;
+	if (shifted.fp.how == CFI_AT_CFA)
+		shifted.fp.off -= shift;
+	return shifted;
+}
+
 static void put_row(void *ctx, uint64_t vaddr, const struct cfi_state *state)
 {
 	struct builder *builder = ctx;
 	struct unwind_table *table = builder->table;
 	uint64_t file_off = vaddr == builder->start_vaddr ? builder->start_off
 							  : vaddr - builder->vaddr_minus_off;
-	uint16_t rule16 =
-		state ? rule16_of_state(&table->rules, builder->cie, state) : RULE16_UNSUPPORTED;
+	uint16_t rule16 = RULE16_UNSUPPORTED;
 
+	if (state) {
+		struct cfi_state shifted = state_shifted(state, builder->cfa_shift);
+
+		rule16 = rule16_of_state(&table->rules, builder->cie, &shifted);
+		/* aarch64's _start says that it is the bottom from its second instruction on. */
+		if (state->ra.how == CFI_UNDEFINED && builder->last_off != UINT64_MAX &&
+		    builder->last_off == builder->entry_off)
+			rows_put(&table->rows, builder->last_off, rule16);
+	}
 	rows_put(&table->rows, file_off, rule16);
+	builder->last_off = file_off;
+}
+
+/* The return address above the CFA, where the caller's frame is: by how much, rounded to what a
+ * push on aarch64 moves sp by. */
+static void see_hidden_push(void *ctx, uint64_t vaddr, const struct cfi_state *state)
+{
+	int64_t *shift = ctx;
+
+	if (state && !state->cfa_is_expr && state->cfa_reg == cfi_arch_aarch64.sp_reg &&
+	    state->ra.how == CFI_AT_CFA && state->ra.off >= 0 && state->ra.off < PUSH_BYTES_MAX)
+		*shift = (state->ra.off + 16) & -16;
+}
+
+/*
+ * The PLT's header on aarch64 pushes the return address and jumps to the dynamic linker, whose
+ * _dl_runtime_resolve() leaves that push out of its CFA: all its rows are that much too low. Found
+ * by the return address being above the CFA, in a program that has the one instruction which can
+ * say so. What is to be added to the CFA, 0: nothing.
+ */
+static int64_t hidden_push(const struct builder *builder, const struct cfi_walk *walk,
+			   const struct cfi_fde *fde, uint64_t end_vaddr)
+{
+	enum { DW_CFA_OFFSET_EXTENDED_SF = 0x11 };
+	const uint8_t *program = walk->section.data + fde->program_off;
+	int64_t shift = 0;
+
+	if (builder->arch != &cfi_arch_aarch64 ||
+	    !memchr(program, DW_CFA_OFFSET_EXTENDED_SF, fde->program_len))
+		return 0;
+	cfi_eval_fde(walk, builder->arch, fde, end_vaddr, see_hidden_push, &shift);
+	return shift;
 }
 
 /* Rows of @entry up to before @end_off. */
@@ -119,6 +180,7 @@ static void builder_fde(struct builder *builder, const struct fde_entry *entry, 
 		.program_len = entry->program_len,
 		.cie = entry->cie,
 	};
+	uint64_t end_vaddr;
 
 	builder->cie = &walk->cies[entry->cie];
 	builder->start_off = entry->file_off;
@@ -131,8 +193,10 @@ static void builder_fde(struct builder *builder, const struct fde_entry *entry, 
 	if (builder->cie->is_signal && entry->file_off > segment->file_off)
 		fde.start_vaddr++;
 	builder->start_vaddr = fde.start_vaddr;
-	cfi_eval_fde(walk, builder->arch, &fde, end_off + builder->vaddr_minus_off, put_row,
-		     builder);
+	builder->last_off = UINT64_MAX;
+	end_vaddr = end_off + builder->vaddr_minus_off;
+	builder->cfa_shift = hidden_push(builder, walk, &fde, end_vaddr);
+	cfi_eval_fde(walk, builder->arch, &fde, end_vaddr, put_row, builder);
 }
 
 /* Is any of the file offsets [@from, @to) code of _init, _fini or PLT entries? */
@@ -143,13 +207,13 @@ static bool holds_stub(const struct builder *builder, uint64_t from, uint64_t to
 	uint64_t start = segment ? from - segment->file_off + segment->vaddr : 0;
 
 	for (size_t i = 0; segment && i < exe->stubs_cnt; i++)
-		if (start < exe->stubs[i].vaddr + exe->stubs[i].bytes &&
+		if (start < exe->stubs[i].vaddr + exe->stubs[i].len &&
 		    exe->stubs[i].vaddr < start + (to - from))
 			return true;
 	return false;
 }
 
-static void put_go_row(void *ctx, uint64_t vaddr, const struct bp_rule *rule)
+static void put_rule(void *ctx, uint64_t vaddr, const struct bp_rule *rule)
 {
 	struct builder *builder = ctx;
 	struct unwind_table *table = builder->table;
@@ -169,9 +233,53 @@ static void builder_go(struct builder *builder, uint64_t from, uint64_t to)
 	if (to > segment->file_off + segment->file_bytes)
 		to = segment->file_off + segment->file_bytes;
 	end_vaddr = go_table_rows(&builder->go, from + builder->vaddr_minus_off,
-				  to + builder->vaddr_minus_off, put_go_row, builder);
+				  to + builder->vaddr_minus_off, put_rule, builder);
 	if (end_vaddr - builder->vaddr_minus_off < to)
 		rows_put(&builder->table->rows, end_vaddr - builder->vaddr_minus_off, RULE16_GAP);
+}
+
+/* The first part of a stub in [@from, @to), file offsets of @segment, into *@out. Its file offset;
+ * UINT64_MAX: there is none. */
+static uint64_t stub_within(const struct builder *builder, const struct elf_segment *segment,
+			    uint64_t from, uint64_t to, struct elf_bytes *out)
+{
+	const struct cfi_sections *exe = builder->exe;
+	uint64_t first = UINT64_MAX;
+
+	for (size_t i = 0; i < exe->stubs_cnt; i++) {
+		struct elf_bytes stub = exe->stubs[i];
+		uint64_t off = stub.vaddr - segment->vaddr + segment->file_off;
+		uint64_t skip = off < from ? from - off : 0;
+
+		if (!stub.data || off >= to || skip >= stub.len || off + skip >= first)
+			continue;
+		first = off + skip;
+		*out = (struct elf_bytes){stub.data + skip, stub.len - skip, stub.vaddr + skip};
+		if (out->len > to - first)
+			out->len = to - first;
+	}
+	return first;
+}
+
+/* Of [@from, @to), which no FDE covers, what aarch64's stubs cover. The file offset behind them. */
+static uint64_t builder_stubs(struct builder *builder, uint64_t from, uint64_t to)
+{
+	const struct elf_segment *segment = exec_segment_at_off(&builder->exec, from);
+	struct rows *rows = &builder->table->rows;
+	struct elf_bytes stub;
+	uint64_t off;
+
+	if (builder->arch != &cfi_arch_aarch64 || !segment)
+		return from;
+	builder->vaddr_minus_off = segment->vaddr - segment->file_off;
+	while (from < to && !rows->err &&
+	       (off = stub_within(builder, segment, from, to, &stub)) != UINT64_MAX) {
+		rows->err = stub_rows(&stub, put_rule, builder);
+		from = off + stub.len;
+		if (from < to)
+			rows_put(rows, from, RULE16_GAP);
+	}
+	return from;
 }
 
 /*
@@ -193,6 +301,7 @@ static void builder_gap(struct builder *builder, uint64_t from, uint64_t to)
 		builder_go(builder, from, to);
 		return;
 	}
+	from = builder_stubs(builder, from, to);
 	if (entry_off < from || entry_off >= to)
 		return;
 	/* One byte early: a task that comes back from execve() stands right behind a system call.
