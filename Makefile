@@ -83,8 +83,8 @@ ASSETS   := $(sort $(wildcard user/encode/*.js user/encode/*.css))
 ASSET_HDRS := $(ASSETS:user/encode/%=$(O)/gen/%.h)
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(O)/tests/%)
-# The unwinder on live processes and core files; this machine's own architecture only
-BPFHOST_BINS := $(if $(filter x86_64,$(ARCH)),$(addprefix $(O)/tests/,singlestep snapshot))
+# The unwinder on live processes and core files, by the architecture's own registers
+BPFHOST_BINS := $(addprefix $(O)/tests/,singlestep $(if $(filter x86_64,$(ARCH)),snapshot))
 BPFHOST_CFLAGS := -iquote bpf -iquote vmlinux -fno-strict-aliasing -Wno-enum-compare -Wno-attributes \
 	-Wno-sign-compare
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
@@ -176,8 +176,9 @@ $(O)/tests/bpfhost_%.o: tests/bpfhost/bpfhost.c $(O)/.cc-flags
 .PHONY: bpfhost
 bpfhost: $(BPFHOST_BINS) ## build the programs that compare the unwinder with others
 
-BPFHOST_PARTS := $(addprefix tests/bpfhost/,shadow.c space.c core_file.c libdw_chain.c)
-$(BPFHOST_BINS): $(O)/tests/%: tests/bpfhost/%.c $(BPFHOST_PARTS) $(O)/tests/bpfhost_x86.o \
+BPFHOST_PARTS := $(addprefix tests/bpfhost/,shadow.c shadow_$(BPF_ARCH).c registers.c space.c libdw_chain.c)
+$(O)/tests/snapshot: tests/bpfhost/core_file.c
+$(BPFHOST_BINS): $(O)/tests/%: tests/bpfhost/%.c $(BPFHOST_PARTS) $(O)/tests/bpfhost_$(BPF_ARCH).o \
 		$(wildcard tests/bpfhost/*.h) $(O)/libbpfprof.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -iquote tests/bpfhost -o $@ $(filter %.c %.o,$^) \
@@ -327,7 +328,7 @@ cross: ## build for arm64 into build/aarch64; SYSROOT= by default from Debian's 
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --cross; fi
 	+@sysroot='$(SYSROOT)' && sysroot=$${sysroot:-$$(tools/arm64-sysroot)} && \
 		$(SUBMAKE) O=$(O)/aarch64 CC=$(or $(CROSS),aarch64-linux-gnu-)gcc \
-		CROSS=$(or $(CROSS),aarch64-linux-gnu-) SYSROOT="$$sysroot" all
+		CROSS=$(or $(CROSS),aarch64-linux-gnu-) SYSROOT="$$sysroot" all bpfhost
 
 .PHONY: clean
 clean: ## remove build/

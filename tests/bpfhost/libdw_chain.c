@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "registers.h"
+
 static int no_debuginfo(Dwfl_Module *mod, void **userdata, const char *modname, Dwarf_Addr base,
 			const char *file_name, const char *debuglink_file, GElf_Word debuglink_crc,
 			char **debuginfo_file_name)
@@ -106,16 +108,6 @@ const char *libdw_chain_symbol(struct libdw_chain *chain, uint64_t ip)
 	return module ? dwfl_module_addrname(module, ip) : NULL;
 }
 
-/* DWARF register @reg of x86-64. */
-static uint64_t reg_value(const struct user_regs_struct *regs, unsigned int reg)
-{
-	const uint64_t values[] = {regs->rax, regs->rdx, regs->rcx, regs->rbx, regs->rsi, regs->rdi,
-				   regs->rbp, regs->rsp, regs->r8,  regs->r9,  regs->r10, regs->r11,
-				   regs->r12, regs->r13, regs->r14, regs->r15, regs->rip};
-
-	return reg < sizeof(values) / sizeof(values[0]) ? values[reg] : 0;
-}
-
 /* The frame at @ip, to be freed, or NULL. */
 static Dwarf_Frame *frame_at(struct libdw_chain *chain, uint64_t ip)
 {
@@ -137,7 +129,7 @@ bool libdw_chain_has_cfi(struct libdw_chain *chain, uint64_t ip)
 
 bool libdw_chain_cfa(struct libdw_chain *chain, const struct user_regs_struct *regs, uint64_t *out)
 {
-	Dwarf_Frame *frame = frame_at(chain, regs->rip);
+	Dwarf_Frame *frame = frame_at(chain, REGS_IP(regs));
 	Dwarf_Op *ops;
 	size_t cnt;
 	bool found = false;
@@ -151,7 +143,7 @@ bool libdw_chain_cfa(struct libdw_chain *chain, const struct user_regs_struct *r
 
 		found = ops->atom == DW_OP_bregx ||
 			(ops->atom >= DW_OP_breg0 && ops->atom <= DW_OP_breg31);
-		*out = reg_value(regs, reg) +
+		*out = regs_dwarf(regs, reg) +
 		       (ops->atom == DW_OP_bregx ? ops->number2 : ops->number);
 	}
 	free(frame);

@@ -18,8 +18,14 @@
 
 #include "space.h"
 
+#if defined(__x86_64__)
+enum { SHADOW_CFA_ABOVE_SLOT = 8 }; /* bytes from an entry's slot to its callee's CFA */
+#else
+enum { SHADOW_CFA_ABOVE_SLOT = 0 };
+#endif
+
 struct shadow_entry {
-	uint64_t slot; /* where the return address is */
+	uint64_t slot; /* where the return address is; aarch64: sp at the call */
 	uint64_t ip;
 	bool is_exact; /* interrupted there: ip is no return address */
 	bool is_in_register; /* popped, and perhaps pushed again (vfork) */
@@ -34,7 +40,8 @@ struct shadow_segment {
 enum instruction {
 	INSN_OTHER,
 	INSN_CALL,
-	INSN_POP,
+	INSN_RETURN, /* told where calls push nothing */
+	INSN_POP, /* told where they do */
 	INSN_SYSCALL,
 };
 

@@ -28,6 +28,7 @@
 #include "base/array.h"
 #include "base/parse.h"
 #include "libdw_chain.h"
+#include "registers.h"
 #include "shadow.h"
 #include "space.h"
 
@@ -97,8 +98,12 @@ static _Noreturn void die(const char *what)
 
 static void get_regs(const struct run *run, struct user_regs_struct *out)
 {
-	if (ptrace(PTRACE_GETREGS, run->pid, NULL, out))
+	int err = regs_get(run->pid, out);
+
+	if (err) {
+		errno = -err;
 		die("registers");
+	}
 }
 
 /* --- Start --- */
@@ -156,17 +161,13 @@ static void run_to(const struct run *run, uint64_t ip)
 	int status;
 
 	get_regs(run, &regs);
-	if (regs.rip == ip)
+	if (REGS_IP(&regs) == ip)
 		return;
-	word = ptrace(PTRACE_PEEKTEXT, run->pid, ip, NULL);
-	ptrace(PTRACE_POKETEXT, run->pid, ip, (word & ~0xffL) | 0xcc);
+	word = regs_break(run->pid, ip);
 	ptrace(PTRACE_CONT, run->pid, NULL, NULL);
-	if (waitpid(run->pid, &status, 0) < 0 || !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP)
+	if (waitpid(run->pid, &status, 0) < 0 || !WIFSTOPPED(status) ||
+	    WSTOPSIG(status) != SIGTRAP || regs_unbreak(run->pid, ip, word))
 		die("run to the entry point");
-	ptrace(PTRACE_POKETEXT, run->pid, ip, word);
-	get_regs(run, &regs);
-	regs.rip = ip;
-	ptrace(PTRACE_SETREGS, run->pid, NULL, &regs);
 }
 
 /* --- Judge --- */
@@ -231,12 +232,12 @@ static void describe_cfa(struct run *run, const struct user_regs_struct *regs, c
 	const struct shadow *shadow = &run->shadow;
 	uint64_t cfa, slot = shadow->cnt ? shadow->entries[shadow->cnt - 1].slot : 0;
 
-	if (!libdw_chain_has_cfi(&run->libdw, regs->rip))
+	if (!libdw_chain_has_cfi(&run->libdw, REGS_IP(regs)))
 		snprintf(out, room, "no CFI");
 	else if (!libdw_chain_cfa(&run->libdw, regs, &cfa))
 		snprintf(out, room, "CFA by expression");
 	else
-		snprintf(out, room, "CFA off by %+ld", (long)(cfa - slot - 8));
+		snprintf(out, room, "CFA off by %+ld", (long)(cfa - slot - SHADOW_CFA_ABOVE_SLOT));
 }
 
 /* The first frame that differs, and the outcome. */
@@ -261,12 +262,12 @@ static void place_describe(struct run *run, struct place *place, const struct bp
 			   const struct user_regs_struct *regs, uint32_t agree)
 {
 	char walk_text[192], cfa_text[64], ip_text[64], above_text[64];
-	const char *symbol = libdw_chain_symbol(&run->libdw, regs->rip);
+	const char *symbol = libdw_chain_symbol(&run->libdw, REGS_IP(regs));
 	const char *above_symbol = libdw_chain_symbol(&run->libdw, place->above_ip);
 
-	space_describe(&run->space, regs->rip, ip_text, sizeof(ip_text));
+	space_describe(&run->space, REGS_IP(regs), ip_text, sizeof(ip_text));
 	space_describe(&run->space, place->above_ip, above_text, sizeof(above_text));
-	describe_walk(run, walk, regs->rip, agree, walk_text, sizeof(walk_text));
+	describe_walk(run, walk, REGS_IP(regs), agree, walk_text, sizeof(walk_text));
 	describe_cfa(run, regs, cfa_text, sizeof(cfa_text));
 	snprintf(place->text, sizeof(place->text), "above %s (%s): %s; leaf %s (%s), %s",
 		 above_text, above_symbol ? above_symbol : "?", walk_text, ip_text,
@@ -298,18 +299,18 @@ static bool chain_has_cfi(struct run *run, uint64_t ip, uint32_t cnt)
 static struct place *judge(struct run *run, const struct bpfhost_walk *walk,
 			   const struct user_regs_struct *regs, bool frames_equal)
 {
-	uint32_t agree = frames_agree(run, walk, regs->rip);
-	uint64_t above_ip = shadow_frame(&run->shadow, regs->rip, agree ? agree - 1 : 0);
-	struct place *place = place_of(run, regs->rip, above_ip);
+	uint32_t agree = frames_agree(run, walk, REGS_IP(regs));
+	uint64_t above_ip = shadow_frame(&run->shadow, REGS_IP(regs), agree ? agree - 1 : 0);
+	struct place *place = place_of(run, REGS_IP(regs), above_ip);
 	enum verdict verdict = place->verdict == VERDICT_JUMP ? VERDICT_CFI : place->verdict;
 	const struct bpfhost_mapping *mapping;
 
 	if (!place->judged || (place->judged < JUDGED_PER_PLACE && verdict != VERDICT_WRONG)) {
-		if (libdw_equals_shadow(run, regs->rip))
+		if (libdw_equals_shadow(run, REGS_IP(regs)))
 			verdict = VERDICT_WRONG;
 		else
-			verdict =
-				chain_has_cfi(run, regs->rip, agree) ? VERDICT_CFI : VERDICT_NO_CFI;
+			verdict = chain_has_cfi(run, REGS_IP(regs), agree) ? VERDICT_CFI
+									   : VERDICT_NO_CFI;
 		if (frames_equal)
 			verdict = VERDICT_UNFINISHED;
 	}
@@ -363,7 +364,7 @@ static void compare(struct run *run, const struct user_regs_struct *regs)
 	bool frames_equal;
 
 	bpfhost_walk(&run->space.task, regs, false, &walk);
-	frames_equal = walk_equals_shadow(run, &walk, regs->rip);
+	frames_equal = walk_equals_shadow(run, &walk, REGS_IP(regs));
 	run->steps++;
 	run->frames += run->shadow.cnt + 1;
 	if (run->shadow.cnt + 1 > run->deepest)
@@ -411,12 +412,11 @@ static bool is_mapping_call(uint64_t nr)
 static int step(struct run *run, struct user_regs_struct *regs, int signal_nr)
 {
 	struct user_regs_struct before = *regs;
-	enum instruction insn = decode(run, before.rip);
+	enum instruction insn = decode(run, REGS_IP(&before));
 	int status, entered = 0;
 	uint64_t left_cnt;
 
-	if (ptrace(PTRACE_SINGLESTEP, run->pid, NULL, (long)signal_nr) ||
-	    waitpid(run->pid, &status, 0) < 0)
+	if (regs_step(run->pid, REGS_IP(&before), signal_nr, &status))
 		die("step");
 	if (!WIFSTOPPED(status)) {
 		printf("exit %d\n",
@@ -425,7 +425,7 @@ static int step(struct run *run, struct user_regs_struct *regs, int signal_nr)
 	}
 	get_regs(run, regs);
 	space_forget_memory(&run->space);
-	if (insn == INSN_SYSCALL && is_mapping_call(before.rax))
+	if (insn == INSN_SYSCALL && is_mapping_call(REGS_SYSCALL(&before)))
 		mappings_changed(run);
 	if (signal_nr)
 		entered = shadow_signal(&run->shadow, &run->space, &before, regs);

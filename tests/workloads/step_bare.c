@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program without any library, to be single-stepped: linked statically with -nostdlib, begun as
- * musl's start-up code does, by an entry point without unwind information that clears rbp. */
+ * musl's start-up code does, by an entry point without unwind information that clears the frame
+ * pointer. */
 #include <stddef.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -9,11 +10,20 @@ __asm__(".pushsection .text\n"
 	".globl _start\n"
 	".type _start, @function\n"
 	"_start:\n"
+#if defined(__x86_64__)
 	"	xor %ebp, %ebp\n"
 	"	mov %rsp, %rdi\n"
 	"	and $-16, %rsp\n"
 	"	call start_c\n"
 	"	hlt\n"
+#else
+	"	mov x29, #0\n"
+	"	mov x30, #0\n"
+	"	mov x0, sp\n"
+	"	and sp, x0, #-16\n"
+	"	bl start_c\n"
+	"	brk #1\n"
+#endif
 	".size _start, . - _start\n"
 	".popsection\n");
 
@@ -23,7 +33,14 @@ static volatile long sink;
 
 static void leave(long status)
 {
+#if defined(__x86_64__)
 	__asm__ volatile("syscall" : : "a"(231L), "D"(status) : "rcx", "r11", "memory");
+#else
+	register long x8 __asm__("x8") = 94;
+	register long x0 __asm__("x0") = status;
+
+	__asm__ volatile("svc #0" : : "r"(x8), "r"(x0) : "memory");
+#endif
 }
 
 static NOINLINE long count(const char *text)
