@@ -42,6 +42,8 @@ enum {
 #define RANDOM_SEED 88172645463325252ULL
 
 /* Differences by their cause. */
+enum { PLT_PUSH_BYTES = 16 };
+
 enum difference {
 	DIFF_UNSUPPORTED, /* listed: no rule can say it; the row says so */
 	DIFF_FP_LOST, /* listed: CFA and RA are right, the frame pointer is given up */
@@ -50,14 +52,21 @@ enum difference {
 	DIFF_RA_COLUMN, /* listed: a return address column of its own (x15 in glibc's aarch64
 			   strlen): libdw takes the scratch register for lost, it is where the
 			   return address is */
+	DIFF_HIDDEN_PUSH, /* aarch64: the CFA is higher by what the PLT has pushed */
+	DIFF_ENTRY, /* aarch64: the first instruction of _start is the bottom, too */
 	DIFF_WRONG,
 	DIFF_CNT,
 };
 
 static const char *const difference_names[DIFF_CNT] = {
-	[DIFF_UNSUPPORTED] = "unsupported",	[DIFF_FP_LOST] = "fp_lost",
-	[DIFF_LIBDW_REFUSES] = "libdw_refuses", [DIFF_TRAMPOLINE] = "trampoline",
-	[DIFF_RA_COLUMN] = "ra_column",		[DIFF_WRONG] = "WRONG",
+	[DIFF_UNSUPPORTED] = "unsupported",
+	[DIFF_FP_LOST] = "fp_lost",
+	[DIFF_LIBDW_REFUSES] = "libdw_refuses",
+	[DIFF_TRAMPOLINE] = "trampoline",
+	[DIFF_RA_COLUMN] = "ra_column",
+	[DIFF_HIDDEN_PUSH] = "hidden_push",
+	[DIFF_ENTRY] = "entry",
+	[DIFF_WRONG] = "WRONG",
 };
 
 struct cause {
@@ -174,6 +183,12 @@ static void compare(const struct file *file, const struct elf_segment *segment, 
 	else if (theirs.is_end && ra_reg != file->arch->ra_reg && rule.ra_save == BP_SAVE_REG &&
 		 rule.ra_off == ra_reg)
 		kind = DIFF_RA_COLUMN;
+	else if (file->arch == &cfi_arch_aarch64 && ours.cfa == theirs.cfa + PLT_PUSH_BYTES &&
+		 ours.ra == theirs.ra && ours.fp == theirs.fp && !ours.is_unknown)
+		kind = DIFF_HIDDEN_PUSH;
+	else if (file->arch == &cfi_arch_aarch64 && ours.is_end &&
+		 pc - file->sections.entry_vaddr < 4)
+		kind = DIFF_ENTRY;
 	frame_describe(file->arch, frame, text);
 	note(file, pc, kind, text, bytes);
 }
@@ -192,9 +207,18 @@ static bool covered_before(const struct file *file, uint64_t pc, uint64_t cnt)
 	return false;
 }
 
+/* aarch64's stubs have rows by their instructions. */
+static bool is_stub(const struct file *file, uint64_t pc)
+{
+	for (size_t i = 0; i < file->sections.stubs_cnt; i++)
+		if (pc - file->sections.stubs[i].vaddr < file->sections.stubs[i].len)
+			return file->arch == &cfi_arch_aarch64;
+	return false;
+}
+
 /*
  * No FDE covers @pc: ours is a gap too, or the rule of less than 16 bytes of padding, or the byte
- * before a trampoline, or the bottom at the entry point.
+ * before a trampoline, or the bottom at the entry point, or a stub.
  */
 static void compare_gap(const struct file *file, const struct elf_segment *segment, uint64_t pc)
 {
@@ -202,7 +226,7 @@ static void compare_gap(const struct file *file, const struct elf_segment *segme
 
 	unwind_table_find(file->table, off_of(segment, pc), &rule);
 	/* Go's own tables cover what no FDE does. */
-	if (file->sections.go_pclntab.data || rule.kind == BP_RULE_GAP ||
+	if (file->sections.go_pclntab.data || rule.kind == BP_RULE_GAP || is_stub(file, pc) ||
 	    rule.kind == BP_RULE_SIGNAL ||
 	    (rule.kind == BP_RULE_END &&
 	     pc + 1 - file->sections.entry_vaddr <= UNWIND_ENTRY_BYTES) ||
