@@ -70,9 +70,10 @@ ALL_CFLAGS += --sysroot=$(SYSROOT)
 ALL_LDFLAGS += --sysroot=$(SYSROOT)
 endif
 ifeq ($(STATIC),1)
-# Debian packages no archive of cJSON: the tool builds one and prints its folder.
-ALL_LDFLAGS += -static -L"$$(tools/static-cjson $(CC))"
-LIBS     += -lzstd
+# Debian packages no archive of cJSON: the tool builds one and prints its folder. Of C++ only the names are wanted.
+ALL_CFLAGS += -DBPFPROF_STATIC
+ALL_LDFLAGS += -static-pie -L"$$(tools/static-cjson $(CC))"
+LIBS     += -lzstd -lsupc++
 endif
 
 # --- What there is ---

@@ -14,7 +14,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/account.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
@@ -68,7 +68,7 @@ static int identity_get(struct identity *who)
 	err = env_id("SUDO_UID", &who->uid);
 	if (err)
 		return err == -ENOENT ? 0 : err;
-	entry = getpwuid(who->uid);
+	entry = account_of(who->uid);
 	err = env_id("SUDO_GID", &who->gid);
 	if (err == -ENOENT && entry) {
 		who->gid = entry->pw_gid;
@@ -81,7 +81,7 @@ static int identity_get(struct identity *who)
 	if (!entry) {
 		who->groups[0] = who->gid;
 		who->group_cnt = 1;
-	} else if (getgrouplist(entry->pw_name, who->gid, who->groups, &who->group_cnt) < 0) {
+	} else if (account_groups(entry->pw_name, who->gid, who->groups, &who->group_cnt) < 0) {
 		return -E2BIG;
 	} else {
 		who->name = strdup(entry->pw_name);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/build.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/log.h"
@@ -41,6 +42,9 @@ int cli_print_version(void)
 
 	buf_init(&out, BUF_NO_MAX);
 	buf_add_str(&out, "bpfprof " BPFPROF_VERSION "\n");
+	for (const struct build_lack *lack = build_lacks; lack->name; lack++)
+		buf_printf(&out, "%s%s%s", lack == build_lacks ? "static build, without: " : "",
+			   lack->name, lack[1].name ? ", " : " (see bpfprof doctor)\n");
 	return cli_print(&out);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `bpfprof doctor`: what this machine can and cannot do, each with its fix. */
+#include <stdio.h>
+
+#include "base/build.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -77,6 +80,21 @@ static void add_json(const struct capture_probe *probes, size_t cnt, struct buf 
 	buf_add_char(out, '\n');
 }
 
+/* What no machine mends: it is the build's. */
+static size_t add_lacks(struct capture_probe *probes, size_t max)
+{
+	size_t cnt = 0;
+
+	for (; cnt < max && build_lacks[cnt].name; cnt++) {
+		const struct build_lack *lack = &build_lacks[cnt];
+
+		probes[cnt].name = lack->name;
+		snprintf(probes[cnt].detail, sizeof(probes[cnt].detail), "%s", lack->detail);
+		snprintf(probes[cnt].fix, sizeof(probes[cnt].fix), "%s", lack->fix);
+	}
+	return cnt;
+}
+
 static int doctor(bool as_json)
 {
 	_cleanup_free_ struct capture_probe *probes = calloc(PROBES_MAX, sizeof(*probes));
@@ -90,6 +108,7 @@ static int doctor(bool as_json)
 		return CLI_FAILED;
 	}
 	cnt = capture_doctor(probes, PROBES_MAX);
+	cnt += add_lacks(probes + cnt, PROBES_MAX - cnt);
 	if (as_json)
 		add_json(probes, cnt, &out);
 	else

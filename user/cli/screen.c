@@ -3,6 +3,7 @@
 #include "cli/screen.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <locale.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include <ncursesw/term.h>
 #undef columns /* a macro of term.h */
 
+#include "base/build.h"
 #include "cli/screen_list.h"
 #include "cli/screen_text.h"
 
@@ -100,12 +102,20 @@ static void return_signals(struct screen *screen)
 	pthread_sigmask(SIG_SETMASK, &screen->mask_before, NULL);
 }
 
+/* glibc loads what other character sets need: see build.h. */
+static void set_locale(void)
+{
+	setlocale(LC_CTYPE, "");
+	if (BUILD_IS_STATIC && strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
+		setlocale(LC_CTYPE, "C");
+}
+
 int screen_open(struct screen *screen, int wake_fd)
 {
 	int err;
 
 	*screen = (struct screen){.wake_fd = wake_fd, .signal_fd = -1};
-	setlocale(LC_CTYPE, "");
+	set_locale();
 	if (!can_move())
 		return -ENOTTY;
 	err = own_signals(screen);

@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "base/build.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -561,9 +562,9 @@ void debuginfod_report(struct debuginfod *client)
 	buf_init(&wrong.names, BUF_NO_MAX);
 	count_fates(client, &missing, &wrong);
 	if (missing.err == -ELIBACC)
-		log_warn("$%s is set, but its library cannot be loaded (Debian's package "
-			 "libdebuginfod1): %s",
-			 urls_name, client->lib_why);
+		log_warn("$%s is set, but its library cannot be loaded%s: %s", urls_name,
+			 BUILD_IS_STATIC ? "" : " (Debian's package libdebuginfod1)",
+			 client->lib_why);
 	else if (missing.cnt)
 		log_warn("debuginfod: what did not arrive (%s): symbols of %s",
 			 missing.err ? strerror(-missing.err) : "not in time",

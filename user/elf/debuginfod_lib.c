@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/build.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
@@ -52,13 +53,12 @@ static bool bind_symbol(void *library, const char *name, void *function_out)
 
 int debuginfod_lib_open(struct debuginfod_lib *out, char *why, size_t why_bytes)
 {
-	void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
+	const char *reason;
+	void *library = build_load_library(library_name, RTLD_NOW | RTLD_LOCAL, &reason);
 	struct debuginfod_lib lib = {0};
 	bool is_whole;
 
 	if (!library) {
-		const char *reason = dlerror();
-
 		snprintf(why, why_bytes, "%s", reason ? reason : library_name);
 		return -ELIBACC;
 	}

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/build.h"
 #include "base/cleanup.h"
 #include "elf/elf_file.h"
 
@@ -60,12 +61,14 @@ int ifunc_own_choice(int fd, const char *name, uint64_t *vaddr)
 	struct own_library library = {0};
 	uint64_t ip = 0;
 	void *handle, *symbol;
+	const char *why;
 
 	if (fstat(fd, &library.want))
 		return -errno;
 	library.build_id_len = elf_build_id_fd(fd, library.build_id, sizeof(library.build_id));
 	dl_iterate_phdr(look_at_library, &library);
-	handle = library.name ? dlopen(library.name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	handle = library.name ? build_load_library(library.name, RTLD_LAZY | RTLD_NOLOAD, &why)
+			      : NULL;
 	if (!handle)
 		return -ENOENT;
 	symbol = dlsym(handle, name);

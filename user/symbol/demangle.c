@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which mangling a name is in, and compilers' suffixes. C++ is left to the C++ runtime of this
- * machine, found when it is first needed, so that bpfprof links no C++.
+ * machine, found when it is first needed, so that bpfprof links no C++ (but for a static build).
  */
 #include "symbol/demangle.h"
 
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/build.h"
 #include "base/reader.h"
 #include "symbol/cxx_bound.h"
 #include "symbol/rust_demangle.h"
@@ -29,8 +30,6 @@ struct demangler {
 	size_t buf_bytes;
 };
 
-static const char *const cxx_libraries[] = {"libstdc++.so.6", "libc++abi.so.1"};
-
 struct demangler *demangler_new(void)
 {
 	struct demangler *dem = calloc(1, sizeof(*dem));
@@ -46,13 +45,27 @@ struct demangler *demangler_new(void)
 	return dem;
 }
 
+#ifdef BPFPROF_STATIC
+/* The C++ runtime's, of which a static build has its own. */
+cxa_demangle_fn __cxa_demangle;
+
 static void load_cxx(struct demangler *dem)
 {
+	dem->is_tried = true;
+	dem->cxa_demangle = __cxa_demangle;
+}
+#else
+static const char *const cxx_libraries[] = {"libstdc++.so.6", "libc++abi.so.1"};
+
+static void load_cxx(struct demangler *dem)
+{
+	const char *why;
+
 	dem->is_tried = true;
 	for (size_t i = 0; i < sizeof(cxx_libraries) / sizeof(*cxx_libraries); i++) {
 		void *symbol;
 
-		dem->library = dlopen(cxx_libraries[i], RTLD_NOW | RTLD_LOCAL);
+		dem->library = build_load_library(cxx_libraries[i], RTLD_NOW | RTLD_LOCAL, &why);
 		symbol = dem->library ? dlsym(dem->library, "__cxa_demangle") : NULL;
 		if (symbol) {
 			/* ISO C has no conversion from object to function pointers; POSIX has. */
@@ -64,6 +77,7 @@ static void load_cxx(struct demangler *dem)
 		dem->library = NULL;
 	}
 }
+#endif
 
 void demangler_free(struct demangler *dem)
 {
