@@ -196,7 +196,8 @@ static void test_rewritten_file(void **state)
 	module = open_mapped(fix, fix->path);
 	assert_non_null(module);
 	assert_int_equal(module->fd, -1);
-	assert_int_equal(module->absence, MODULE_FILE_CHANGED);
+	/* Only root may look through the mapping. */
+	assert_int_equal(module->absence, geteuid() ? MODULE_NOT_PERMITTED : MODULE_FILE_CHANGED);
 	module_free(module);
 
 	fix->identity = identity_of(fix->path);
