@@ -3,7 +3,7 @@
 #
 # Everything that is built lands in build/ (or $(O)); nothing generated is in git. Variables:
 #   O=DIR  V=1 (show commands)  DEBUG=1  STATIC=1  WERROR=1  SAN=address,undefined  CC=clang
-#   CROSS=aarch64-linux-gnu-  SYSROOT=DIR  PREFIX=/usr/local  DESTDIR=
+#   CROSS=aarch64-linux-gnu-  SYSROOT=DIR  PREFIX=/usr/local  DESTDIR=  VERSION=TEXT
 # The list of packages is in tools/install-deps, and only there.
 
 .DELETE_ON_ERROR:
@@ -32,7 +32,8 @@ ARCH     := $(or $(shell $(CC) -dumpmachine 2>/dev/null | sed 's/-.*//'),$(shell
 # Where <asm/types.h> is, which <linux/types.h> wants
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_ARCH := $(if $(filter aarch64 arm64,$(ARCH)),arm64,x86)
-VERSION  := $(or $(shell git -c safe.directory='$(CURDIR)' describe --always --dirty --tags 2>/dev/null),unknown)
+# The source in a tarball has no git, but a file that says it.
+VERSION  := $(or $(file <.version),$(shell git -c safe.directory='$(CURDIR)' describe --always --dirty --tags 2>/dev/null),unknown)
 
 Q        := $(if $(filter 1,$(V)),,@)
 say       = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)')
@@ -47,7 +48,7 @@ CFLAGS   ?= -O2 -g
 OUR_HEADERS := -iquote user -iquote $(O) -idirafter include
 ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wno-unused-parameter -Wno-missing-field-initializers \
-	-fno-omit-frame-pointer -D_GNU_SOURCE $(OUR_HEADERS) $(CFLAGS)
+	-fno-omit-frame-pointer -D_GNU_SOURCE $(OUR_HEADERS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := $(LDFLAGS)
 LIBS     := -lbpf -lelf -llzma -lcjson -lxxhash -lncursesw -ltinfo -lcapstone -lz -lpthread -ldl -lm
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
@@ -298,31 +299,67 @@ profile: ## as root: build, record every CPU for 10 s, name the flame graph
 	@echo 'report: $(PROFILE)'
 
 MAN_DIR  = $(DESTDIR)$(PREFIX)/share/man/man1
+MAN_PAGES = $(O)/bpfprof.1 $(O)/cargo-bpfprof.1
 # Where each shell looks for the completions of programs
+ZSH_FUNCTIONS ?= $(PREFIX)/share/zsh/site-functions
 COMPLETIONS = $(O)/bpfprof.bash $(O)/bpfprof.zsh $(O)/bpfprof.fish
 BASH_COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpfprof
-ZSH_COMPLETION = $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_bpfprof
+ZSH_COMPLETION = $(DESTDIR)$(ZSH_FUNCTIONS)/_bpfprof
 FISH_COMPLETION = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/bpfprof.fish
+# What tells its options: a program that runs here
+TELLER  ?= $(O)/bpfprof
 
-$(O)/bpfprof.1: $(O)/bpfprof
+$(O)/bpfprof.1: $(TELLER)
 	$(Q)$< help --man > $@
 
-$(COMPLETIONS): $(O)/bpfprof.%: $(O)/bpfprof
+$(O)/cargo-bpfprof.1: tools/cargo-bpfprof tools/help-to-man
+	$(Q)mkdir -p $(@D) && $< bpfprof --help | tools/help-to-man -v name=cargo-bpfprof \
+		-v summary='build with cargo, profile what runs' > $@
+
+$(COMPLETIONS): $(O)/bpfprof.%: $(TELLER)
 	$(Q)$< help --completion $* > $@
 
 .PHONY: install
-install: $(O)/bpfprof $(O)/bpfprof.1 $(COMPLETIONS) ## into PREFIX=/usr/local, under DESTDIR
+install: $(O)/bpfprof $(MAN_PAGES) $(COMPLETIONS) ## into PREFIX=/usr/local, under DESTDIR
 	$(Q)install -D -m 755 $(O)/bpfprof '$(DESTDIR)$(PREFIX)/bin/bpfprof'
 	$(Q)install -D -m 755 tools/cargo-bpfprof '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof'
-	$(Q)install -D -m 644 $(O)/bpfprof.1 '$(MAN_DIR)/bpfprof.1'
+	$(Q)install -d '$(MAN_DIR)' && install -m 644 $(MAN_PAGES) '$(MAN_DIR)'
 	$(Q)install -D -m 644 $(O)/bpfprof.bash '$(BASH_COMPLETION)'
 	$(Q)install -D -m 644 $(O)/bpfprof.zsh '$(ZSH_COMPLETION)'
 	$(Q)install -D -m 644 $(O)/bpfprof.fish '$(FISH_COMPLETION)'
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
-	$(Q)rm -f '$(DESTDIR)$(PREFIX)/bin/bpfprof' '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof' '$(MAN_DIR)/bpfprof.1' \
-		'$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
+	$(Q)rm -f '$(DESTDIR)$(PREFIX)/bin/bpfprof' '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof' \
+		$(MAN_PAGES:$(O)/%='$(MAN_DIR)/%') '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)'
+
+.PHONY: dist
+dist: ## the source as a tarball, in build/
+	@tools/make-dist '$(VERSION)' $(O)
+
+.PHONY: deb
+deb: ## Debian packages, their source package too, in build/deb
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --package; fi
+	@tools/make-deb '$(VERSION)' $(O)/deb
+
+# Its symbols stay, for profiles in which it is itself.
+STATIC_O = $(O)/static-$(ARCH)
+STATIC_LIBS = $(filter-out pthread dl m,$(LIBS:-l%=%)) zstd supc++ c gcc
+.PHONY: dist-static
+dist-static: ## a tarball with a static binary, for any Linux, in build/
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --static; fi
+	@rm -rf $(STATIC_O)/root
+	+@$(SUBMAKE) O=$(STATIC_O) STATIC=1 PREFIX= DESTDIR=$(STATIC_O)/root install
+	@$(CROSS)strip --strip-debug $(STATIC_O)/root/bin/bpfprof
+	@tools/make-static $(STATIC_O)/root $(O) 'bpfprof-$(VERSION)-linux-$(ARCH)' $(STATIC_LIBS)
+
+# The program tells its options where it runs: the one for this machine does.
+.PHONY: dist-static-arm64
+dist-static-arm64: all ## the same for arm64
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --static --cross; fi
+	+@sysroot='$(SYSROOT)' && sysroot=$${sysroot:-$$(tools/arm64-sysroot)} && \
+		$(SUBMAKE) CC=$(or $(CROSS),aarch64-linux-gnu-)gcc CROSS=$(or $(CROSS),aarch64-linux-gnu-) \
+		SYSROOT="$$sysroot" TELLER=$(O)/bpfprof dist-static
 
 .PHONY: cross
 cross: ## build for arm64 into build/aarch64; SYSROOT= by default from Debian's packages
