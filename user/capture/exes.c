@@ -126,9 +126,9 @@ int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t le
 	_cleanup_(buf_deinit) struct buf path;
 	struct module *module;
 
+	buf_init(&path, BP_PATH_BYTES + BP_PATH_PARTS);
 	if (len < offsetof(struct bp_exe_event, path) || exes_find(exes, event->id))
 		return 0;
-	buf_init(&path, BP_PATH_BYTES + BP_PATH_PARTS);
 	path_from_event(event, len, &path);
 	identity = (struct module_identity){
 		.ino = event->key.ino,
