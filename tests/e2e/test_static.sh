@@ -17,7 +17,7 @@ tarball=$BUILD/$name.tar.gz
 make_tarball()
 {
 	rm -f "$tarball" "$BUILD/static-$arch/bpfprof"
-	env -i PATH="$PATH" HOME="${HOME:-/}" TMPDIR="$TMPDIR" make O="$BUILD" dist-static >"$out/make" 2>&1
+	env -i PATH="$PATH" HOME="${HOME:-/}" TMPDIR="$TMPDIR" make O="$BUILD" VERSION="$version" dist-static >"$out/make" 2>&1
 	local code=$?
 	cat "$out/make"
 	return $code
