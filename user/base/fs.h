@@ -52,6 +52,12 @@ int fs_output_open(const char *path, bool force, struct fs_output *out);
  * visible then). */
 int fs_output_commit(struct fs_output *output, const void *data, size_t len);
 
+/*
+ * Will a file that is opened under the name @path, and its folder, be this user's own? Else root
+ * writes by its capabilities alone. Names that are no regular files are.
+ */
+bool fs_output_is_ours(const char *path);
+
 /* Close without leaving anything. */
 void fs_output_abandon(struct fs_output *output);
 

@@ -192,6 +192,18 @@ int fs_output_open(const char *path, bool force, struct fs_output *out)
 	return 0;
 }
 
+bool fs_output_is_ours(const char *path)
+{
+	_cleanup_free_ char *folder = folder_of(path);
+	struct stat st;
+
+	if (standard_fd(path) >= 0)
+		return true;
+	if (!geteuid() && getenv("SUDO_UID"))
+		return false;
+	return folder && !stat(folder, &st) && st.st_uid == geteuid();
+}
+
 /* Give the unnamed inode behind @fd the name @path, which must be free. */
 static int link_unnamed(int fd, const char *path)
 {

@@ -5,17 +5,19 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 
 static const struct {
 	struct privilege_info info;
 	unsigned int cap,
 		wider; /* numbers; with the second one the kernel does without the first */
-} privileges[] = {
+} privileges[PRIVILEGE_ALL_CNT] = {
 	[PRIVILEGE_BPF] = {{"CAP_BPF", "load BPF programs", "nothing can be recorded"},
 			   CAP_BPF,
 			   CAP_SYS_ADMIN},
@@ -48,6 +50,11 @@ static const struct {
 				  "the ledger cannot be checked against the kernel's count"},
 				 CAP_SYS_ADMIN,
 				 CAP_SYS_ADMIN},
+	[PRIVILEGE_SYS_NICE] = {{"CAP_SYS_NICE"}, CAP_SYS_NICE, CAP_SYS_NICE},
+	[PRIVILEGE_KILL] = {{"CAP_KILL"}, CAP_KILL, CAP_KILL},
+	[PRIVILEGE_CHOWN] = {{"CAP_CHOWN"}, CAP_CHOWN, CAP_CHOWN},
+	[PRIVILEGE_DAC_OVERRIDE] = {{"CAP_DAC_OVERRIDE"}, CAP_DAC_OVERRIDE, CAP_DAC_OVERRIDE},
+	[PRIVILEGE_FOWNER] = {{"CAP_FOWNER"}, CAP_FOWNER, CAP_FOWNER},
 };
 
 const struct privilege_info *privilege_info(enum privilege privilege)
@@ -91,17 +98,47 @@ size_t privilege_missing(unsigned int set, struct buf *out)
 	return missing_cnt;
 }
 
-void privilege_explain(const char *what, unsigned int set, struct buf *out)
+bool privilege_is_locked_down(const char *what, struct buf *out)
+{
+	_cleanup_free_ char *line = fs_read_line("/sys/kernel/security/lockdown");
+
+	if (!line || !strstr(line, "[confidentiality]"))
+		return false;
+	buf_printf(out,
+		   "%s: kernel lockdown is 'confidentiality', which forbids BPF to read the "
+		   "kernel's memory: boot with lockdown=integrity",
+		   what);
+	return true;
+}
+
+/*
+ * Modules say EACCES, the kernel itself and container runtimes' filters EPERM. "capability" and the
+ * like are in the list of modules as well.
+ */
+static void explain_denial(const char *what, int err, struct buf *out)
+{
+	_cleanup_free_ char *modules = fs_read_line("/sys/kernel/security/lsm");
+
+	buf_printf(out, "%s: not permitted, though no capability is missing: ", what);
+	if (err == -EACCES)
+		buf_printf(out,
+			   "a security module (SELinux, AppArmor, ...; active here: %s) must "
+			   "allow it: its denial is in the audit log (ausearch -m avc, dmesg)",
+			   modules ? modules : "unknown, securityfs is not mounted");
+	else
+		buf_add_str(out, "in a container its seccomp profile must allow it; see bpfprof "
+				 "doctor");
+}
+
+void privilege_explain(const char *what, unsigned int set, int err, struct buf *out)
 {
 	_cleanup_(buf_deinit) struct buf missing;
 	size_t cnt = (size_t)__builtin_popcount(set), said_cnt = 0;
 
 	buf_init(&missing, BUF_NO_MAX);
 	if (!privilege_missing(set, &missing)) {
-		buf_printf(out,
-			   "%s: not permitted, though no capability is missing: in a container its "
-			   "seccomp profile must allow it; see bpfprof doctor",
-			   what);
+		if (!privilege_is_locked_down(what, out))
+			explain_denial(what, err, out);
 		return;
 	}
 	buf_printf(out, "%s: not permitted without %s: run as root, or give the binary ", what,
@@ -121,4 +158,29 @@ int privilege_drop(void)
 	/* Where there is no ambient set (before 4.3) there is nothing to clear. */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &header, none) ? -errno : 0;
+}
+
+int privilege_keep(unsigned int set)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	uint32_t kept[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	if (syscall(SYS_capget, &header, data))
+		return -errno;
+	for (int i = 0; i < PRIVILEGE_ALL_CNT; i++) {
+		unsigned int cap = privileges[i].cap;
+
+		if (!(set & PRIVILEGE_BIT(i)))
+			continue;
+		if (!is_in(data, cap))
+			cap = privileges[i].wider;
+		kept[CAP_TO_INDEX(cap)] |= CAP_TO_MASK(cap);
+	}
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		data[i].effective &= kept[i];
+		data[i].permitted &= kept[i];
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }

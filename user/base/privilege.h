@@ -21,6 +21,14 @@ enum privilege {
 	PRIVILEGE_SYSLOG,
 	PRIVILEGE_SYS_ADMIN,
 	PRIVILEGE_CNT,
+
+	/* Root's, which nobody is asked to give to the binary. */
+	PRIVILEGE_SYS_NICE = PRIVILEGE_CNT,
+	PRIVILEGE_KILL,
+	PRIVILEGE_CHOWN,
+	PRIVILEGE_DAC_OVERRIDE,
+	PRIVILEGE_FOWNER,
+	PRIVILEGE_ALL_CNT,
 };
 
 /* As a bit of a set. */
@@ -31,6 +39,17 @@ enum privilege {
 #define PRIVILEGES_FILES                                                                  \
 	(PRIVILEGE_BIT(PRIVILEGE_SYS_PTRACE) | PRIVILEGE_BIT(PRIVILEGE_DAC_READ_SEARCH) | \
 	 PRIVILEGE_BIT(PRIVILEGE_CHECKPOINT_RESTORE))
+
+/* What a recording that has been set up goes on needing: map updates, events of CPUs that come,
+ * files of processes that come, kernel symbols, and a part of the CPU for its end. */
+#define PRIVILEGES_RUN                                                                \
+	(PRIVILEGES_RECORD | PRIVILEGES_FILES | PRIVILEGE_BIT(PRIVILEGE_SYSLOG) |     \
+	 PRIVILEGE_BIT(PRIVILEGE_SYS_NICE))
+
+/* What writing as root takes where the files or their folder are somebody else's. */
+#define PRIVILEGES_OUTPUT                                                             \
+	(PRIVILEGE_BIT(PRIVILEGE_CHOWN) | PRIVILEGE_BIT(PRIVILEGE_DAC_OVERRIDE) |     \
+	 PRIVILEGE_BIT(PRIVILEGE_FOWNER))
 
 struct privilege_info {
 	const char *name; /* "CAP_BPF" */
@@ -48,14 +67,26 @@ bool privilege_has(enum privilege privilege);
  * they are. */
 size_t privilege_missing(unsigned int set, struct buf *out);
 
-/* Append why @what was refused, one line without its end: which of @set are missing and where to
- * get them, or, where none is, who else may have said no. */
-void privilege_explain(const char *what, unsigned int set, struct buf *out);
+/* Append why @what was refused with @err (-EPERM, -EACCES), one line without its end: which of @set
+ * are missing and where to get them, or, where none is, who else may have said no: kernel lockdown,
+ * a security module, a container's filter. */
+void privilege_explain(const char *what, unsigned int set, int err, struct buf *out);
+
+/* Is kernel lockdown "confidentiality", under which BPF programs cannot read the kernel's memory?
+ * Appends one line about @what then. */
+bool privilege_is_locked_down(const char *what, struct buf *out);
 
 /*
  * Give up all of them for good, unless we are root: a binary that has them of its own must not read
  * or do anything for its caller that the caller may not. 0 or negative errno.
  */
 int privilege_drop(void);
+
+/*
+ * Give up all capabilities of this thread but @set, for good; one whose wider one is all we have
+ * keeps that. The other threads of the process keep theirs: each gives up its own, and those that
+ * it makes later inherit what is left. 0 or negative errno.
+ */
+int privilege_keep(unsigned int set);
 
 #endif

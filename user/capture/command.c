@@ -2,7 +2,8 @@
 /*
  * The child of `-- COMMAND`. Two pipes hold it together:
  *
- *	go	we -> child	one byte: exec; EOF: we are gone or gave up, so _exit
+ *	go	we -> child	one byte, or the last argument: exec; EOF before: we are gone or gave
+ *				up, so _exit
  *	exec	child -> we	the errno of a failed exec; EOF when exec closed it (O_CLOEXEC)
  *
  * All that allocates or asks the user database is done before fork(): the child of a threaded
@@ -27,6 +28,7 @@
 #include "base/account.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/parse.h"
 
 enum {
@@ -115,6 +117,8 @@ struct child {
 	char *const *argv;
 	char **env; /* NULL: ours */
 	bool is_detached; /* in a session of its own, with nothing on its standard streams */
+	char *late_arg; /* PATH_MAX bytes that what comes through the pipe is written to; NULL: one
+			   byte is all that comes */
 };
 
 static void detach(void)
@@ -126,6 +130,27 @@ static void detach(void)
 		dup2(fd, i);
 }
 
+/* Stop here until the parent says go. Leaves when it does not. */
+static void await_go(int go_fd, char *late_arg)
+{
+	size_t len = 0;
+	ssize_t got;
+	char go;
+
+	if (!late_arg) {
+		if (TEMP_FAILURE_RETRY(read(go_fd, &go, 1)) != 1)
+			_exit(125);
+		return;
+	}
+	do {
+		got = TEMP_FAILURE_RETRY(read(go_fd, late_arg + len, PATH_MAX - 1 - len));
+		len += got > 0 ? (size_t)got : 0;
+	} while (got > 0);
+	if (!len)
+		_exit(125);
+	late_arg[len] = '\0';
+}
+
 /* The child, from fork to exec. */
 static void __attribute__((noreturn))
 child_run(const struct identity *who, int go_fd, int exec_fd, const struct child *child)
@@ -133,7 +158,6 @@ child_run(const struct identity *who, int go_fd, int exec_fd, const struct child
 	char *const *argv = child->argv;
 	const char *base = strrchr(argv[0], '/');
 	sigset_t none;
-	char go;
 	int err;
 
 	sigemptyset(&none);
@@ -141,12 +165,11 @@ child_run(const struct identity *who, int go_fd, int exec_fd, const struct child
 	signal(SIGPIPE, SIG_DFL);
 	/* What is sampled between here and exec is the command's start, not ours. */
 	prctl(PR_SET_NAME, base ? base + 1 : argv[0]);
-	if (TEMP_FAILURE_RETRY(read(go_fd, &go, 1)) != 1)
-		_exit(125);
+	if (child->is_detached)
+		detach(); /* or what ends us at the terminal would end it */
+	await_go(go_fd, child->late_arg);
 	err = identity_become(who);
 	if (!err) {
-		if (child->is_detached)
-			detach();
 		if (child->env)
 			environ = child->env;
 		execvp(argv[0], argv);
@@ -204,7 +227,8 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-int command_release(struct command *cmd)
+/* Say go: @len bytes of @data. */
+static int release(struct command *cmd, const char *data, size_t data_len)
 {
 	sigset_t pipe_signal, before;
 	ssize_t len;
@@ -215,7 +239,7 @@ int command_release(struct command *cmd)
 	sigaddset(&pipe_signal, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &pipe_signal, &before);
 	cmd->released_ns = clock_monotonic_ns();
-	go_err = TEMP_FAILURE_RETRY(write(cmd->go_fd, "", 1)) == 1 ? 0 : -errno;
+	go_err = fs_write_all(cmd->go_fd, data, data_len);
 	if (go_err == -EPIPE)
 		sigtimedwait(&pipe_signal, NULL, &(const struct timespec){0});
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -229,6 +253,11 @@ int command_release(struct command *cmd)
 		return 0; /* exec closed the pipe; or a signal ended the child: command_wait() */
 	command_wait(cmd);
 	return err;
+}
+
+int command_release(struct command *cmd)
+{
+	return release(cmd, "", 1);
 }
 
 int command_wait(struct command *cmd)
@@ -303,13 +332,12 @@ static char **session_env(const struct identity *who, struct session *session)
 	return env;
 }
 
-int command_launch(char *const argv[])
+int command_prepare(struct command *cmd, char *const argv[], char late_arg[PATH_MAX])
 {
 	_cleanup_(identity_freep) struct identity *who = calloc(1, sizeof(*who));
 	_cleanup_free_ char **env = NULL;
-	struct child child = {.argv = argv, .is_detached = true};
+	struct child child = {.argv = argv, .is_detached = true, .late_arg = late_arg};
 	struct session session;
-	struct command cmd;
 	int err = who ? identity_get(who) : -ENOMEM;
 
 	if (err)
@@ -320,6 +348,12 @@ int command_launch(char *const argv[])
 			return -ENOMEM;
 		child.env = env;
 	}
-	err = start(who, &child, &cmd);
-	return err ? err : command_release(&cmd);
+	return start(who, &child, cmd);
+}
+
+int command_launch(struct command *cmd, const char *late_arg)
+{
+	size_t len = strlen(late_arg);
+
+	return len && len < PATH_MAX ? release(cmd, late_arg, len) : -ENAMETOOLONG;
 }

@@ -4,6 +4,7 @@
 #ifndef BPFPROF_CAPTURE_COMMAND_H
 #define BPFPROF_CAPTURE_COMMAND_H
 
+#include <limits.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -34,12 +35,15 @@ int command_wait(struct command *cmd);
 void command_abandon(struct command *cmd);
 
 /*
- * Run @argv (NULL-terminated) as the user that command_start() would choose, without ever waiting
- * for it: in a session of its own, with nothing on its standard streams, in our environment. When
- * it becomes another user, HOME, USER, LOGNAME and XDG_RUNTIME_DIR are that one's, which sudo may
- * have set to root's or dropped. 0; -ENOENT/-EACCES/... when exec failed; errors of
- * command_start().
+ * As command_start(), for what is to run when we are done and nobody waits for: in a session of its
+ * own, with nothing on its standard streams, in our environment. @late_arg is one of @argv, borrowed
+ * until this returns: what command_launch() gives takes its place. When it becomes another user,
+ * HOME, USER, LOGNAME and XDG_RUNTIME_DIR are that one's, which sudo may have set to root's or
+ * dropped. Errors of command_start(); end with command_launch() or command_abandon().
  */
-int command_launch(char *const argv[]);
+int command_prepare(struct command *cmd, char *const argv[], char late_arg[PATH_MAX]);
+
+/* Let it exec, with @late_arg, and do not wait for its end. Errors of command_release(). */
+int command_launch(struct command *cmd, const char *late_arg);
 
 #endif

@@ -13,15 +13,21 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/confine.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/privilege.h"
 #include "capture/capture.h"
 #include "capture/loader.h"
 #include "capture/samplers.h"
 #include "capture/waits.h"
 #include "event/kernel_fs.h"
+#include "event/perf_open.h"
 #include "event/pmu.h"
+#include "proc/kallsyms.h"
+
+enum { RATE_ENOUGH_HZ = 1000 };
 
 typedef void probe_fn(struct capture_probe *probe);
 
@@ -45,12 +51,12 @@ fix(struct capture_probe *probe, const char *fmt, ...)
 	va_end(args);
 }
 
-static void fix_refused(struct capture_probe *probe, const char *what)
+static void fix_refused(struct capture_probe *probe, const char *what, int err)
 {
 	_cleanup_(buf_deinit) struct buf text;
 
 	buf_init(&text, BUF_NO_MAX);
-	privilege_explain(what, PRIVILEGES_RECORD, &text);
+	privilege_explain(what, PRIVILEGES_RECORD, err, &text);
 	fix(probe, "%s", buf_cstr(&text));
 }
 
@@ -88,12 +94,13 @@ static void probe_perf(struct capture_probe *probe)
 	_cleanup_free_ char *paranoid = fs_read_line("/proc/sys/kernel/perf_event_paranoid");
 	_cleanup_close_ int fd =
 		syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	int err = fd < 0 ? -errno : 0;
 
 	probe->ok = fd >= 0;
 	detail(probe, "cpu-clock on CPU 0 %s; perf_event_paranoid is %s",
-	       fd >= 0 ? "opens" : strerror(errno), paranoid ? paranoid : "unknown");
+	       fd >= 0 ? "opens" : strerror(-err), paranoid ? paranoid : "unknown");
 	if (!probe->ok)
-		fix_refused(probe, "perf_event_open");
+		fix_refused(probe, "perf_event_open", err);
 }
 
 static void probe_pmu(struct capture_probe *probe)
@@ -142,7 +149,7 @@ static void probe_load(struct capture_probe *probe)
 		       (unsigned long long)loader_verified_insns(&loader),
 		       loader.vma_walk_ok ? "agrees with /proc/self/maps" : "FAILS its self-test");
 	if (err == -EPERM || err == -EACCES)
-		fix_refused(probe, "bpf(2)");
+		fix_refused(probe, "bpf(2)", err);
 	else if (err)
 		fix(probe, "`bpfprof -v record -d 1` shows the kernel's own words");
 	loader_close(&loader);
@@ -240,34 +247,109 @@ static void probe_lockdown(struct capture_probe *probe)
 			   "lockdown=integrity or none");
 }
 
+/* With 0 the kernel shows addresses to who may profile it: by kernel.perf_event_paranoid. */
 static void probe_kptr(struct capture_probe *probe)
 {
 	_cleanup_free_ char *line = fs_read_line("/proc/sys/kernel/kptr_restrict");
+	struct kallsyms *syms = kallsyms_open(KALLSYMS_PATH);
 
-	probe->ok = line && (!strcmp(line, "0") || (!strcmp(line, "1") && !geteuid()));
-	detail(probe, "kernel.kptr_restrict is %s", line ? line : "unknown");
+	probe->ok = syms && !kallsyms_is_restricted(syms);
+	detail(probe, "kernel.kptr_restrict is %s; addresses of functions %s",
+	       line ? line : "unknown", probe->ok ? "can be read" : "are hidden");
 	if (!probe->ok)
-		fix(probe, "kernel functions will have no names: sysctl kernel.kptr_restrict=0");
+		fix(probe, "kernel functions will have no names: %s",
+		    line && !strcmp(line, "2")
+			    ? "sysctl kernel.kptr_restrict=1"
+			    : "run with sudo, or give the binary CAP_SYSLOG");
+	kallsyms_free(syms);
+}
+
+static uint64_t setting(const char *path, uint64_t otherwise)
+{
+	_cleanup_free_ char *line = fs_read_line(path);
+	uint64_t value;
+
+	return line && !parse_u64(line, &value) ? value : otherwise;
+}
+
+/* The kernel lowers it by itself when its interrupts take more than their share. */
+static void probe_rate(struct capture_probe *probe)
+{
+	uint64_t max_hz = perf_max_rate_hz();
+	uint64_t percent = setting("/proc/sys/kernel/perf_cpu_time_max_percent", 0);
+
+	probe->ok = max_hz >= RATE_ENOUGH_HZ;
+	detail(probe,
+	       "kernel.perf_event_max_sample_rate is %llu; the kernel lowers it where sampling "
+	       "takes more than %llu %% of a CPU",
+	       (unsigned long long)max_hz, (unsigned long long)percent);
+	if (!probe->ok)
+		fix(probe,
+		    "-F beyond it is refused: sysctl kernel.perf_event_max_sample_rate=100000");
+}
+
+static void probe_unprivileged(struct capture_probe *probe)
+{
+	static const char path[] = "/proc/sys/kernel/unprivileged_bpf_disabled";
+	uint64_t value = setting(path, UINT64_MAX);
+
+	probe->ok = true;
+	if (value == UINT64_MAX)
+		detail(probe, "the kernel has no kernel.unprivileged_bpf_disabled");
+	else
+		detail(probe, "kernel.unprivileged_bpf_disabled is %llu; CAP_BPF is %s",
+		       (unsigned long long)value,
+		       value ? "needed to load programs and for their maps"
+			     : "needed to load programs");
+}
+
+static void probe_modules(struct capture_probe *probe)
+{
+	_cleanup_free_ char *modules = fs_read_line("/sys/kernel/security/lsm");
+
+	probe->ok = true;
+	if (modules)
+		detail(probe, "active: %s", modules);
+	else
+		detail(probe, "unknown: securityfs is not mounted");
+}
+
+static void probe_filter(struct capture_probe *probe)
+{
+	int err = confine_probe();
+
+	probe->ok = !err;
+	detail(probe, "%s%s",
+	       err ? "the kernel does not let us give up system calls: "
+		   : "what a recording never needs is given up when it has been set up",
+	       err ? strerror(-err) : "");
+	if (!probe->ok)
+		fix(probe, "recording works without it: a kernel with CONFIG_SECCOMP_FILTER has "
+			   "one, and a container's profile must allow seccomp(2)");
 }
 
 static void probe_memlock(struct capture_probe *probe)
 {
 	struct rlimit limit = {0};
 	_cleanup_close_ int fd = -1;
+	int err;
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bp_probe", 4, 1 << 20, 16, NULL);
-	probe->ok = fd >= 0;
+	err = fd < 0 ? -errno : 0;
+	probe->ok = !err;
 	if (limit.rlim_cur == RLIM_INFINITY)
 		detail(probe, "a 16 MiB map %s; RLIMIT_MEMLOCK is unlimited",
-		       fd >= 0 ? "can be made" : strerror(errno));
+		       err ? strerror(-err) : "can be made");
 	else
 		detail(probe,
 		       "a 16 MiB map %s; RLIMIT_MEMLOCK is %llu KiB (kernels from 5.11 on do not "
 		       "charge it)",
-		       fd >= 0 ? "can be made" : strerror(errno),
+		       err ? strerror(-err) : "can be made",
 		       (unsigned long long)limit.rlim_cur / 1024);
-	if (!probe->ok)
+	if (err == -EPERM || err == -EACCES)
+		fix_refused(probe, "bpf(2)", err);
+	else if (err)
 		fix(probe, "ulimit -l unlimited, or a smaller --max-memory");
 }
 
@@ -311,7 +393,11 @@ static const struct {
 	{"user probes", false, probe_uprobes},
 	{"BPF run statistics", false, probe_stats},
 	{"kernel symbols", false, probe_kptr},
+	{"sampling rate", false, probe_rate},
+	{"unprivileged BPF", false, probe_unprivileged},
 	{"lockdown", true, probe_lockdown},
+	{"security modules", false, probe_modules},
+	{"system call filter", false, probe_filter},
 	{"container", false, probe_container},
 };
 

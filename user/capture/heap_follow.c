@@ -14,6 +14,7 @@
 #include "abi.h"
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/privilege.h"
 #include "bpfprof.skel.h"
 #include "capture/heap.h"
 #include "capture/heap_search.h"
@@ -123,6 +124,7 @@ static void *follower_main(void *arg)
 		{.fd = ring_buffer__epoll_fd(follower->ring), .events = POLLIN},
 	};
 
+	privilege_keep(PRIVILEGES_RUN);
 	while (!fds[0].revents) {
 		ring_buffer__consume(follower->ring);
 		look_again(follower, clock_monotonic_ns());

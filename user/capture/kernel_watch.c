@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "capture/bpf_code.h"
 
 /* What the drain waits for a reading: usually it is there, for a drain comes once a second. */
@@ -39,6 +40,8 @@ static void *reading_main(void *arg)
 {
 	struct kernel_reading *reading = arg;
 
+	/* The first reading asks for programs as well, which takes it. */
+	privilege_keep(PRIVILEGES_RUN | PRIVILEGE_BIT(PRIVILEGE_SYS_ADMIN));
 	reading->start_ns = clock_monotonic_ns();
 	reading->syms = kallsyms_open(KALLSYMS_PATH);
 	if (reading->syms)

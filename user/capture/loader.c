@@ -252,14 +252,31 @@ static int add_targets(struct loader *loader, const struct number_set *set,
 	return 0;
 }
 
+/* What no verifier looks at. */
+static bool can_make_maps(void)
+{
+	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bp_probe", 4, 4, 1, NULL);
+
+	return fd >= 0;
+}
+
+/* Of the verifier's refusals too the number is EACCES. */
+static bool is_refused(int err)
+{
+	return err == -EPERM || (err == -EACCES && !can_make_maps());
+}
+
 static void explain_load_failure(int err)
 {
+	static const char what[] = "load the BPF programs";
 	_cleanup_(buf_deinit) struct buf why;
 
 	buf_init(&why, BUF_NO_MAX);
-	/* Of the verifier's refusals too the number is EACCES. */
-	if (err == -EPERM || (err == -EACCES && geteuid())) {
-		privilege_explain("load the BPF programs", PRIVILEGES_RECORD, &why);
+	if (is_refused(err))
+		privilege_explain(what, PRIVILEGES_RECORD, err, &why);
+	else
+		privilege_is_locked_down(what, &why);
+	if (why.len) {
 		log_error("%s", buf_cstr(&why));
 		return;
 	}

@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/hmap.h"
+#include "base/privilege.h"
 #include "base/reader.h"
 #include "proc/maps_line.h"
 
@@ -143,6 +144,7 @@ static void *preload_main(void *arg)
 	struct buf text;
 	DIR *proc = opendir("/proc");
 
+	privilege_keep(PRIVILEGES_RUN);
 	buf_init(&text, PRELOAD_MAPS_MAX_BYTES);
 	while (proc && !preload->stop && (entry = readdir(proc)))
 		if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9')

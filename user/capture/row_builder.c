@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "unwind/table_cache.h"
 
 enum { VDSO_IMAGE_BYTES = 2 * 4096 };
@@ -91,6 +92,7 @@ static void *builder_main(void *arg)
 	struct row_builder *builder = arg;
 	struct build_item item;
 
+	privilege_keep(PRIVILEGES_RUN);
 	pthread_mutex_lock(&builder->lock);
 	while (!builder->stop) {
 		if (!queue_pop(&builder->urgent, &item) && !queue_pop(&builder->idle, &item)) {

@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/confinement.h"
 #include "cli/inputs.h"
 #include "cli/rendering.h"
 
@@ -39,12 +40,17 @@ const struct opts_spec convert_spec = {
 static int convert(const struct convert_opts *opts, struct output_set *outputs,
 		   struct profile *prof)
 {
+	_cleanup_(viewer_deinit) struct viewer viewer;
 	uint32_t value;
-	int err = inputs_load(&opts->args.operands, prof);
+	int err;
+
+	viewer_init(&viewer, opts->render.open);
+	confine_reader(false);
+	err = inputs_load(&opts->args.operands, prof);
 
 	if (!err)
 		err = rendering_open(&opts->render, outputs, prof, &value);
-	return err ? err : rendering_write(&opts->render, outputs, prof, value);
+	return err ? err : rendering_write(&opts->render, outputs, prof, value, &viewer);
 }
 
 int cmd_convert(int argc, char **argv)

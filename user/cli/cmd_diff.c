@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/confinement.h"
 #include "cli/diff_outputs.h"
 #include "cli/inputs.h"
 
@@ -142,6 +143,8 @@ static int diff_files(const struct diff_opts *opts)
 		log_error("%s (see bpfprof diff --help)", buf_cstr(&why));
 		return CLI_USAGE;
 	}
+	if (!err)
+		confine_reader(false);
 	if (!err)
 		status = diff_profiles(opts, &outputs, profiles);
 	profile_deinit(&profiles[DIFF_BEFORE]);

@@ -2,9 +2,10 @@
 /*
  * `bpfprof record`, the order of things:
  *
- *	options and targets checked -> outputs opened (nothing visible yet) -> BPF loaded, events
- *	opened disabled -> COMMAND forked, stopped -> events on -> COMMAND released -> sampling,
- *	window by window -> events off -> files -> summary -> COMMAND's end
+ *	options and targets checked -> outputs opened (nothing visible yet) -> COMMAND forked,
+ *	stopped -> BPF loaded, events opened disabled -> events on -> COMMAND released -> what is
+ *	needed no longer given up -> sampling, window by window -> events off -> files -> summary ->
+ *	COMMAND's end
  *
  * Whatever can be refused is refused before the first sample, and an error on the way leaves no
  * file.
@@ -17,8 +18,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/priority.h"
+#include "cli/confinement.h"
 #include "cli/record.h"
-#include "cli/viewer.h"
+#include "event/perf_open.h"
+#include "symbol/demangle.h"
 #include "symbol/name_keeper.h"
 
 static uint64_t earlier(uint64_t one, uint64_t two)
@@ -80,6 +83,7 @@ static int open_capture(struct recording *rec)
 	if (err)
 		return err;
 	opts.debuginfod = rec->debuginfod;
+	rec->max_rate_hz = perf_max_rate_hz();
 	err = capture_open(&opts, &rec->capture);
 	if (err)
 		return err;
@@ -96,22 +100,27 @@ static int open_capture(struct recording *rec)
 	return 0;
 }
 
-/* Fork COMMAND, stopped, and make it a target. */
+/* Fork COMMAND, stopped, while there is nothing of ours that it could inherit. */
 static int start_command(struct recording *rec)
+{
+	char **argv = rec->opts->args.command;
+	int err = argv ? command_start(&rec->command, argv) : 0;
+
+	if (err)
+		log_error("cannot start '%s': %s%s", argv[0], strerror(-err),
+			  err == -EINVAL ? " (SUDO_UID and SUDO_GID must be numbers)" : "");
+	else if (argv)
+		stopper_set_child(&rec->stopper, rec->command.pid);
+	return err;
+}
+
+/* Make COMMAND a target. */
+static int follow_command(struct recording *rec)
 {
 	char **argv = rec->opts->args.command;
 	int err;
 
-	if (!argv)
-		return 0;
-	err = command_start(&rec->command, argv);
-	if (err) {
-		log_error("cannot start '%s': %s%s", argv[0], strerror(-err),
-			  err == -EINVAL ? " (SUDO_UID and SUDO_GID must be numbers)" : "");
-		return err;
-	}
-	stopper_set_child(&rec->stopper, rec->command.pid);
-	if (rec->opts->all_cpus)
+	if (!argv || rec->opts->all_cpus)
 		return 0;
 	err = capture_add_command(rec->capture, rec->command.pid, argv[0]);
 	if (err)
@@ -152,6 +161,22 @@ static int explain(const char *what, int err)
 	if (err < 0 && !log_error_is_told())
 		log_error("%s: %s", what, strerror(-err));
 	return err;
+}
+
+/* All is set up: what remains is to read, to name and to write. */
+static void confine_recording(const struct recording *rec)
+{
+	const char *stats = rec->opts->stats;
+	const struct recorder recorder = {
+		.has_network = rec->debuginfod,
+		.writes_as_others = !output_set_is_ours(&rec->outputs) ||
+				    (stats && !fs_output_is_ours(stats)),
+		.child = rec->command.pid,
+	};
+
+	if (!rec->opts->no_symbols)
+		demangle_preload();
+	confine_recorder(&recorder);
 }
 
 /* -D, then events on; COMMAND runs from the earlier of the two. Exit status. */
@@ -219,6 +244,18 @@ static int sample(struct recording *rec)
 	return err;
 }
 
+/* The kernel throttles by lowering what it allows: who samples as often misses ticks then. */
+static void warn_throttled(const struct recording *rec)
+{
+	uint64_t max_hz = perf_max_rate_hz();
+
+	if (max_hz < rec->max_rate_hz)
+		log_warn("kernel.perf_event_max_sample_rate sank from %llu to %llu meanwhile: the "
+			 "kernel found that sampling (ours or another's) took too long; never_ran "
+			 "counts what was throttled",
+			 (unsigned long long)rec->max_rate_hz, (unsigned long long)max_hz);
+}
+
 /* Events off, the last window, --stats. 0 or negative errno after log_error(). */
 static int end_sampling(struct recording *rec)
 {
@@ -229,6 +266,7 @@ static int end_sampling(struct recording *rec)
 	if (err)
 		log_error("closing the books: %s", strerror(-err));
 	rec->is_over = true;
+	warn_throttled(rec);
 	if (!err)
 		err = record_window(rec, end_ns);
 	if (!err)
@@ -283,13 +321,17 @@ static int run(struct recording *rec)
 {
 	int status;
 
+	viewer_init(&rec->viewer, rec->opts->open);
 	if (explain("open the outputs", open_outputs(rec)) ||
+	    explain("start the command", start_command(rec)) ||
 	    explain("set up the recording", open_capture(rec)) ||
-	    explain("start the command", start_command(rec)))
+	    explain("follow the command", follow_command(rec)))
 		return failure(rec);
 	status = begin_sampling(rec);
 	if (status)
 		return status;
+	/* COMMAND does not wait for it. */
+	confine_recording(rec);
 	if (explain("record", sample(rec))) {
 		/* The windows that were written have their books. */
 		if (rec->totals.event_cnt)
@@ -298,8 +340,7 @@ static int run(struct recording *rec)
 	}
 	if (explain("write the outputs", end_sampling(rec)))
 		return failure(rec);
-	if (rec->opts->open)
-		viewer_show(rec->outputs.first_page);
+	viewer_show(&rec->viewer, rec->outputs.first_page);
 	return final_status(rec);
 }
 
@@ -336,6 +377,7 @@ static int record(struct record_opts *opts, uint64_t *command_ns)
 	}
 	*command_ns = command_time_ns(&rec);
 	command_abandon(&rec.command);
+	viewer_deinit(&rec.viewer);
 	capture_close(rec.capture);
 	debuginfod_stop(rec.debuginfod);
 	name_keeper_free(rec.keeper);

@@ -9,8 +9,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/confinement.h"
 #include "cli/inputs.h"
 #include "cli/report.h"
+#include "cli/screen.h"
 #include "cli/tui.h"
 #include "profile/ledger.h"
 
@@ -244,6 +246,8 @@ static int report_files(const struct report_opts *opts)
 		log_error("no FILE to report (see bpfprof report --help)");
 		return CLI_USAGE;
 	}
+	screen_prepare();
+	confine_reader(false);
 	if (inputs_load(&opts->args.operands, &prof))
 		return CLI_FAILED;
 	value = profile_pick_value(&prof, opts->value);

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/targets.h"
+#include "cli/confinement.h"
 #include "cli/record.h"
 #include "cli/stat.h"
 #include "event/names_of.h"
@@ -324,17 +325,22 @@ static int print(struct stat_run *run)
 static int count(struct stat_run *run, struct targets *targets)
 {
 	bool has_command = run->opts->args.command;
+	struct recorder recorder = {
+		.writes_as_others = run->output.path && !fs_output_is_ours(run->output.path),
+	};
 	uint64_t begin_ns;
 	int status;
 
 	if (start_command(run) || open_events(run))
 		return failure(run);
+	recorder.child = run->command.pid;
 	begin_ns = clock_monotonic_ns();
 	if (enable(run))
 		return failure(run);
 	status = release_command(run);
 	if (status)
 		return status;
+	confine_recorder(&recorder);
 	wait_for_end(run, targets, begin_ns);
 	run->elapsed_ns = clock_monotonic_ns() - begin_ns;
 	if (read_events(run))

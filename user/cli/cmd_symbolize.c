@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "cli/confinement.h"
 #include "cli/debug_dirs.h"
 #include "cli/inputs.h"
 #include "cli/progress.h"
@@ -14,6 +15,7 @@
 #include "elf/debuginfod.h"
 #include "symbol/completion.h"
 #include "symbol/debuginfod_rank.h"
+#include "symbol/demangle.h"
 #include "symbol/name_keeper.h"
 
 struct symbolize_opts {
@@ -156,9 +158,15 @@ static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs 
 {
 	_cleanup_(name_keeper_freep) struct name_keeper *keeper = name_keeper_new(NULL);
 	_cleanup_(profile_deinit) struct profile prof = {0};
+	_cleanup_(viewer_deinit) struct viewer viewer;
 	struct symbol_sources sources;
 	uint32_t value;
-	int err = inputs_load(&opts->args.operands, &prof);
+	int err;
+
+	viewer_init(&viewer, opts->render.open);
+	demangle_preload();
+	confine_reader(debuginfod_is_configured());
+	err = inputs_load(&opts->args.operands, &prof);
 
 	if (!err)
 		err = rendering_open(&opts->render, outputs, &prof, &value);
@@ -170,7 +178,7 @@ static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs 
 	if (err)
 		log_error("names: %s", strerror(-err));
 	else
-		err = rendering_write(&opts->render, outputs, &prof, value);
+		err = rendering_write(&opts->render, outputs, &prof, value, &viewer);
 	name_keeper_save(keeper);
 	debuginfod_stop(sources.debuginfod);
 	return err;

@@ -17,7 +17,9 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "cli/confinement.h"
 #include "cli/top.h"
+#include "symbol/demangle.h"
 
 /* How soon the terminal's new size is seen, which no descriptor tells. */
 #define LOOK_NS (500 * NSEC_PER_MSEC)
@@ -71,7 +73,15 @@ static int start_command(struct top *top)
 	if (err || !argv)
 		return err;
 	stopper_set_child(&top->stopper, top->command.pid);
-	if (top->opts->record.all_cpus)
+	return 0;
+}
+
+static int follow_command(struct top *top)
+{
+	char **argv = top->opts->record.args.command;
+	int err;
+
+	if (!argv || top->opts->record.all_cpus)
 		return 0;
 	err = capture_add_command(top->capture, top->command.pid, argv[0]);
 	if (err)
@@ -326,9 +336,10 @@ static int wait_for_command(struct top *top)
 
 static int run(struct top *top)
 {
-	int status, err = open_capture(top);
+	int status, err = start_command(top);
 
-	err = err ? err : start_command(top);
+	err = err ? err : open_capture(top);
+	err = err ? err : follow_command(top);
 	err = err ? err : capture_start(top->capture);
 	if (err) {
 		if (!log_error_is_told())
@@ -338,6 +349,9 @@ static int run(struct top *top)
 	status = release_command(top);
 	if (status)
 		return status;
+	screen_prepare();
+	demangle_preload();
+	confine_recorder(&(const struct recorder){.child = top->command.pid});
 	top->window_ns = clock_monotonic_ns();
 	top->cpu_ns = clock_process_cpu_ns();
 	err = open_screen(top);

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/outputs.h"
-#include "cli/viewer.h"
 #include "encode/encoder.h"
 
 const struct opt_choice diff_sort_choices[] = {
@@ -201,6 +200,7 @@ int diff_outputs_open(const struct diff_opts *opts, struct diff_outputs *out, st
 	*out = (struct diff_outputs){.files = calloc(opts->outputs.cnt + 1, sizeof(*out->files))};
 	if (!out->files)
 		return -ENOMEM;
+	viewer_init(&out->viewer, opts->open);
 	for (size_t i = 0; i < opts->outputs.cnt && !err; i++)
 		err = open_file(opts, opts->outputs.items[i], out, why);
 	return err;
@@ -212,6 +212,7 @@ void diff_outputs_deinit(struct diff_outputs *outputs)
 		if (outputs->files[i].is_open)
 			fs_output_abandon(&outputs->files[i].file);
 	free(outputs->files);
+	viewer_deinit(&outputs->viewer);
 	*outputs = (struct diff_outputs){0};
 }
 
@@ -291,8 +292,7 @@ int diff_outputs_show(const struct diff_opts *opts, struct diff_outputs *outputs
 		else if (!page && viewer_can_show(file->path))
 			page = file->path;
 	}
-	if (opts->open)
-		viewer_show(page);
+	viewer_show(&outputs->viewer, page);
 	for (size_t i = 0; i < report->regressions.cnt; i++)
 		log_error("%s", report->regressions.items[i]);
 	return report->regressions.cnt ? CLI_FAILED : status;

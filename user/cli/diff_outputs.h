@@ -6,6 +6,7 @@
 #include "base/fs.h"
 #include "cli/diff_report.h"
 #include "cli/opts.h"
+#include "cli/viewer.h"
 
 /* The fields that the option table fills. */
 struct diff_opts {
@@ -112,10 +113,11 @@ struct diff_outputs {
 	struct diff_file *files; /* owned */
 	size_t cnt;
 	bool has_stdout;
+	struct viewer viewer; /* of --open */
 };
 
 /*
- * Open the files that @opts names. 0; -EINVAL with one line in @why: wrong usage; other negative
+ * Open the files that @opts names, and what --open takes. 0; -EINVAL with one line in @why: wrong usage; other negative
  * errno after log_error(). Release with diff_outputs_deinit(), which leaves nothing of files that
  * were not written.
  */

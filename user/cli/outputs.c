@@ -299,3 +299,11 @@ void output_set_abandon(struct output_set *set)
 			fs_output_abandon(&set->files[i].file);
 	set->file_cnt = 0;
 }
+
+bool output_set_is_ours(const struct output_set *set)
+{
+	for (size_t i = 0; i < set->output_cnt; i++)
+		if (!fs_output_is_ours(set->outputs[i].pattern))
+			return false;
+	return true;
+}

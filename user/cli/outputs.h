@@ -84,6 +84,9 @@ int output_set_resolve(struct output_set *set, const struct output_naming *namin
 int output_set_write(struct output_set *set, const struct profile *prof,
 		     const struct encoder_opts *opts);
 
+/* Is every file that will be written this user's own (fs_output_is_ours())? */
+bool output_set_is_ours(const struct output_set *set);
+
 /* Close what is open without leaving anything. */
 void output_set_abandon(struct output_set *set);
 

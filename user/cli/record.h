@@ -12,6 +12,7 @@
 #include "cli/outputs.h"
 #include "cli/progress.h"
 #include "cli/stopper.h"
+#include "cli/viewer.h"
 #include "elf/debuginfod.h"
 #include "profile/ledger.h"
 #include "profile/profile.h"
@@ -135,7 +136,9 @@ struct recording {
 	struct capture *capture; /* owned */
 	struct debuginfod *debuginfod; /* owned; NULL: no server is asked for symbols */
 	struct command command; /* pid 0: none */
+	struct viewer viewer; /* of --open */
 	struct progress progress;
+	uint64_t max_rate_hz; /* what the kernel allowed when it was set up */
 	bool is_fallback; /* the event stands in for a missing PMU */
 	struct buf title, rate;
 	struct ledger totals; /* of all windows: --stats, --strict */

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "abi.h"
+#include "event/perf_open.h"
 
 #define AT(member, type) .offset = OPT_AT(struct record_opts, member, type)
 
@@ -419,8 +420,6 @@ static uint64_t heap_rate(const struct record_opts *opts)
 
 int record_check_rate(const struct record_opts *opts, struct buf *why)
 {
-	static const char path[] = "/proc/sys/kernel/perf_event_max_sample_rate";
-	_cleanup_free_ char *line = NULL;
 	uint64_t max_hz;
 
 	if (opts->freq_hz && opts->period) {
@@ -430,8 +429,8 @@ int record_check_rate(const struct record_opts *opts, struct buf *why)
 	}
 	if (!opts->freq_hz)
 		return 0;
-	line = fs_read_line(path);
-	if (!line || parse_u64(line, &max_hz) || opts->freq_hz <= max_hz)
+	max_hz = perf_max_rate_hz();
+	if (opts->freq_hz <= max_hz)
 		return 0;
 	buf_printf(why,
 		   "option '-F': '%llu' is beyond what this kernel allows, %llu (raise it with: "

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the person at the terminal reads when a recording is done. */
 #include <stdio.h>
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -134,7 +135,7 @@ static void warn_not_permitted(const struct ledger *ledger)
 			continue;
 		privilege_explain("reading the files of their programs and libraries (-v names "
 				  "them)",
-				  PRIVILEGES_FILES, &why);
+				  PRIVILEGES_FILES, -EACCES, &why);
 		log_warn("%llu frames have no names: %s", (unsigned long long)unnamed->items[i].cnt,
 			 buf_cstr(&why));
 	}

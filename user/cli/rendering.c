@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "cli/func_table.h"
 #include "cli/source_embed.h"
-#include "cli/viewer.h"
 #include "profile/ledger.h"
 
 int rendering_name(const struct rendering *render, size_t inputs_cnt, const char *verb,
@@ -48,7 +47,7 @@ int rendering_open(const struct rendering *render, struct output_set *set,
 }
 
 int rendering_write(const struct rendering *render, struct output_set *set,
-		    const struct profile *prof, uint32_t value)
+		    const struct profile *prof, uint32_t value, struct viewer *viewer)
 {
 	_cleanup_(buf_deinit) struct buf ledger_line, sources;
 	struct encoder_opts how = {
@@ -70,7 +69,7 @@ int rendering_write(const struct rendering *render, struct output_set *set,
 	if (render->embed_source && !source_embed(prof, &sources))
 		how.sources = buf_cstr(&sources);
 	err = output_set_write(set, prof, &how);
-	if (!err && render->open)
-		viewer_show(set->first_page);
+	if (!err)
+		viewer_show(viewer, set->first_page);
 	return err;
 }

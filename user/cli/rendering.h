@@ -6,6 +6,7 @@
 
 #include "cli/opts.h"
 #include "cli/outputs.h"
+#include "cli/viewer.h"
 
 /* The fields that RENDERING_OPTIONS() fill. */
 struct rendering {
@@ -79,8 +80,8 @@ int rendering_name(const struct rendering *render, size_t inputs_cnt, const char
 int rendering_open(const struct rendering *render, struct output_set *set,
 		   const struct profile *prof, uint32_t *value);
 
-/* Write @prof. 0, or negative errno after log_error(). */
+/* Write @prof and, under --open, hand a page to @viewer. 0, or negative errno after log_error(). */
 int rendering_write(const struct rendering *render, struct output_set *set,
-		    const struct profile *prof, uint32_t value);
+		    const struct profile *prof, uint32_t value, struct viewer *viewer);
 
 #endif

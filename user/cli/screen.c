@@ -102,12 +102,14 @@ static void return_signals(struct screen *screen)
 	pthread_sigmask(SIG_SETMASK, &screen->mask_before, NULL);
 }
 
-/* glibc loads what other character sets need: see build.h. */
-static void set_locale(void)
+void screen_prepare(void)
 {
 	setlocale(LC_CTYPE, "");
+	/* glibc loads what other character sets need: see build.h. */
 	if (BUILD_IS_STATIC && strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		setlocale(LC_CTYPE, "C");
+	/* The C library takes up its converter with the first character. */
+	btowc(0xe4);
 }
 
 int screen_open(struct screen *screen, int wake_fd)
@@ -115,7 +117,7 @@ int screen_open(struct screen *screen, int wake_fd)
 	int err;
 
 	*screen = (struct screen){.wake_fd = wake_fd, .signal_fd = -1};
-	set_locale();
+	screen_prepare();
 	if (!can_move())
 		return -ENOTTY;
 	err = own_signals(screen);

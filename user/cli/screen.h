@@ -78,6 +78,9 @@ struct screen {
 	sigset_t mask_before;
 };
 
+/* Read what the locale needs, for who may load no code later; screen_open() does so as well. */
+void screen_prepare(void);
+
 /*
  * Take over the terminal of standard input and output. Where @wake_fd is -1 the ending signals are
  * the screen's while it is open: they become SCREEN_KEY_STOP; else they are left to the caller

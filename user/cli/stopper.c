@@ -14,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/privilege.h"
 #include "cli/cli.h"
 
 enum { RAISE_TRIES = 1000 };
@@ -63,6 +64,8 @@ static void *stopper_main(void *arg)
 	};
 	struct signalfd_siginfo info;
 
+	/* Signals to COMMAND, and files to be removed. */
+	privilege_keep(PRIVILEGE_BIT(PRIVILEGE_KILL) | PRIVILEGES_OUTPUT);
 	while (!fds[0].revents) {
 		if (poll(fds, 2, -1) < 0 || !fds[1].revents)
 			continue;

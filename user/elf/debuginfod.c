@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "elf/debug_file.h"
 #include "elf/debuginfod_lib.h"
 #include "elf/debuginfod_tally.h"
@@ -222,6 +223,7 @@ static void *sorter_main(void *arg)
 {
 	struct debuginfod *client = arg;
 
+	privilege_keep(PRIVILEGES_RUN | PRIVILEGES_OUTPUT);
 	pthread_mutex_lock(&client->lock);
 	while (is_working(client)) {
 		size_t index = client->sorted_cnt;

@@ -7,6 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+#include "base/fs.h"
+#include "base/parse.h"
 #include "event/pmu.h"
 
 enum { REF_CTR_BIT_DEFAULT = 32 };
@@ -18,6 +21,14 @@ int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long fl
 	attr->size = sizeof(*attr);
 	fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+uint64_t perf_max_rate_hz(void)
+{
+	_cleanup_free_ char *line = fs_read_line("/proc/sys/kernel/perf_event_max_sample_rate");
+	uint64_t max_hz;
+
+	return line && !parse_u64(line, &max_hz) ? max_hz : UINT64_MAX;
 }
 
 void perf_attr_init(const struct event *event, struct perf_event_attr *out)

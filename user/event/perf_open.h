@@ -14,6 +14,10 @@
  */
 int perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, unsigned long flags);
 
+/* The highest frequency that the kernel takes now, which it lowers itself when sampling takes too
+ * much of a CPU (kernel.perf_event_max_sample_rate); UINT64_MAX where it does not say. */
+uint64_t perf_max_rate_hz(void);
+
 /* @event, disabled, without a rate: counters and tracepoints. */
 void perf_attr_init(const struct event *event, struct perf_event_attr *out);
 

@@ -79,6 +79,13 @@ static void load_cxx(struct demangler *dem)
 }
 #endif
 
+void demangle_preload(void)
+{
+	struct demangler dem = {0};
+
+	load_cxx(&dem);
+}
+
 void demangler_free(struct demangler *dem)
 {
 	if (!dem)

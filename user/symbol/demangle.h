@@ -20,6 +20,9 @@ struct demangler;
 /* The first C++ name loads the C++ runtime's demangler if there is one; without it such names stay
  * mangled. *owned*; NULL + ENOMEM. */
 struct demangler *demangler_new(void);
+
+/* Load it now and for good, for who may load no code later. */
+void demangle_preload(void);
 void demangler_free(struct demangler *dem);
 
 /* Does this machine have the C++ runtime's demangler? */
