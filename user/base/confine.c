@@ -129,6 +129,7 @@ static int allow_ioctls(scmp_filter_ctx filter, const unsigned long *requests, s
 /* Threads, memory that is not executed, limits of our own, signals to ourselves. */
 static int add_common(scmp_filter_ctx filter)
 {
+	const scmp_datum_t self = (scmp_datum_t)getpid();
 	int err = add(filter, SCMP_ACT_ALLOW, common_calls, ARRAY_CNT(common_calls));
 
 	/* clone3() takes its flags from memory, where no filter can look: libraries fall back. */
@@ -139,9 +140,9 @@ static int add_common(scmp_filter_ctx filter)
 		err = seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1,
 				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 	err = err ? err : allow_if(filter, SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_EQ, 0));
-	err = err ? err
-		  : allow_if(filter, SCMP_SYS(tgkill),
-			     SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+	err = err ? err : allow_if(filter, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, self));
+	/* Ctrl-Z on a full screen. */
+	err = err ? err : allow_if(filter, SCMP_SYS(kill), SCMP_A0(SCMP_CMP_EQ, self));
 	for (size_t i = 0; i < ARRAY_CNT(process_requests) && !err; i++)
 		err = allow_if(filter, SCMP_SYS(prctl),
 			       SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)process_requests[i]));

@@ -3,13 +3,13 @@
  * What the process may still ask of the kernel once it reads what others wrote: no_new_privs, and a
  * seccomp filter on all of its threads. A call is treated in one of three ways:
  *
- *	allowed    what the rest of the work makes, some of it with certain arguments only (maps of
- *	           BPF but no new program, threads but no process, memory but none to execute)
- *	ended      what only somebody makes who has taken us over: to execute a program, to trace
- *	           or write into a process, to load a module, to mount, to become another user. The
- *	           process ends there, with one line that names the call
- *	ENOSYS     everything else, as from a kernel that has no such call: a C library that is newer
- *	           than this table finds another way, and a recording does not end for its sake
+ *	allowed  what the rest of the work makes, some of it with certain arguments only (maps of
+ *	         BPF but no new program, threads but no process, memory but none to execute)
+ *	ended    what only somebody makes who has taken us over: to execute a program, to trace or
+ *	         write into a process, to load a module, to mount, to become another user. The
+ *	         process ends there, with one line that names the call
+ *	ENOSYS   everything else, as from a kernel that has no such call: a C library that is newer
+ *	         than this table finds another way, and a recording does not end for its sake
  *
  * What is started has to be started before: children inherit both.
  */

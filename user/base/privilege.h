@@ -42,13 +42,13 @@ enum privilege {
 
 /* What a recording that has been set up goes on needing: map updates, events of CPUs that come,
  * files of processes that come, kernel symbols, and a part of the CPU for its end. */
-#define PRIVILEGES_RUN                                                                \
-	(PRIVILEGES_RECORD | PRIVILEGES_FILES | PRIVILEGE_BIT(PRIVILEGE_SYSLOG) |     \
+#define PRIVILEGES_RUN                                                            \
+	(PRIVILEGES_RECORD | PRIVILEGES_FILES | PRIVILEGE_BIT(PRIVILEGE_SYSLOG) | \
 	 PRIVILEGE_BIT(PRIVILEGE_SYS_NICE))
 
 /* What writing as root takes where the files or their folder are somebody else's. */
-#define PRIVILEGES_OUTPUT                                                             \
-	(PRIVILEGE_BIT(PRIVILEGE_CHOWN) | PRIVILEGE_BIT(PRIVILEGE_DAC_OVERRIDE) |     \
+#define PRIVILEGES_OUTPUT                                                         \
+	(PRIVILEGE_BIT(PRIVILEGE_CHOWN) | PRIVILEGE_BIT(PRIVILEGE_DAC_OVERRIDE) | \
 	 PRIVILEGE_BIT(PRIVILEGE_FOWNER))
 
 struct privilege_info {

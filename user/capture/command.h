@@ -36,10 +36,10 @@ void command_abandon(struct command *cmd);
 
 /*
  * As command_start(), for what is to run when we are done and nobody waits for: in a session of its
- * own, with nothing on its standard streams, in our environment. @late_arg is one of @argv, borrowed
- * until this returns: what command_launch() gives takes its place. When it becomes another user,
- * HOME, USER, LOGNAME and XDG_RUNTIME_DIR are that one's, which sudo may have set to root's or
- * dropped. Errors of command_start(); end with command_launch() or command_abandon().
+ * own, with nothing on its standard streams, in our environment. @late_arg is one of @argv,
+ * borrowed until this returns: what command_launch() gives takes its place. When it becomes another
+ * user, HOME, USER, LOGNAME and XDG_RUNTIME_DIR are that one's, which sudo may have set to root's
+ * or dropped. Errors of command_start(); end with command_launch() or command_abandon().
  */
 int command_prepare(struct command *cmd, char *const argv[], char late_arg[PATH_MAX]);
 

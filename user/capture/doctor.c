@@ -258,9 +258,8 @@ static void probe_kptr(struct capture_probe *probe)
 	       line ? line : "unknown", probe->ok ? "can be read" : "are hidden");
 	if (!probe->ok)
 		fix(probe, "kernel functions will have no names: %s",
-		    line && !strcmp(line, "2")
-			    ? "sysctl kernel.kptr_restrict=1"
-			    : "run with sudo, or give the binary CAP_SYSLOG");
+		    line && !strcmp(line, "2") ? "sysctl kernel.kptr_restrict=1"
+					       : "run with sudo, or give the binary CAP_SYSLOG");
 	kallsyms_free(syms);
 }
 

@@ -169,8 +169,8 @@ static void confine_recording(const struct recording *rec)
 	const char *stats = rec->opts->stats;
 	const struct recorder recorder = {
 		.has_network = rec->debuginfod,
-		.writes_as_others = !output_set_is_ours(&rec->outputs) ||
-				    (stats && !fs_output_is_ours(stats)),
+		.writes_as_others =
+			!output_set_is_ours(&rec->outputs) || (stats && !fs_output_is_ours(stats)),
 		.child = rec->command.pid,
 	};
 

@@ -117,9 +117,9 @@ struct diff_outputs {
 };
 
 /*
- * Open the files that @opts names, and what --open takes. 0; -EINVAL with one line in @why: wrong usage; other negative
- * errno after log_error(). Release with diff_outputs_deinit(), which leaves nothing of files that
- * were not written.
+ * Open the files that @opts names, and what --open takes. 0; -EINVAL with one line in @why: wrong
+ * usage; other negative errno after log_error(). Release with diff_outputs_deinit(), which leaves
+ * nothing of files that were not written.
  */
 int diff_outputs_open(const struct diff_opts *opts, struct diff_outputs *out, struct buf *why);
 void diff_outputs_deinit(struct diff_outputs *outputs);
