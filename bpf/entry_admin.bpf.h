@@ -53,6 +53,33 @@ int bp_meet(struct bpf_raw_tracepoint_args *ctx)
 	return id;
 }
 
+static __always_inline void admin_list(__u32 kind_here, __u32 id_here, __u32 kind, __u32 id)
+{
+	struct bp_target key = {.kind = kind_here, .id = id_here};
+	__u64 start_ns = 0;
+
+	if (!bpf_map_lookup_elem(&targets, &key))
+		return;
+	key.kind = kind;
+	key.id = id;
+	bpf_map_update_elem(&targets, &key, &start_ns, BPF_ANY);
+}
+
+/* In a pid namespace of our own: targets that userspace has listed by its numbers, listed by the
+ * kernel's. */
+SEC("iter/task")
+int bp_find_targets(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (!task)
+		return 0;
+	if (task->pid == task->tgid)
+		admin_list(BP_TARGET_TGID_HERE, task_tgid(task), BP_TARGET_TGID, task->tgid);
+	admin_list(BP_TARGET_TID_HERE, task_tid(task), BP_TARGET_TID, task->pid);
+	return 0;
+}
+
 /*
  * Publish or withdraw an executable's rows: args[0..4] are its struct bp_exe_key, args[5..10] the
  * struct bp_rows. Done here and not by a map update, because an update of a preallocated hash may

@@ -59,7 +59,7 @@ static __always_inline struct bp_heap_thread *heap_thread(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct bp_heap_thread *t = bpf_task_storage_get(&heap_threads, task, NULL, 0);
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32, *proc;
+	__u32 tgid = current_tgid(), *proc;
 
 	if (t && t->proc)
 		return t;
@@ -454,13 +454,13 @@ static __always_inline void heap_exec(__u32 tgid, __u32 *nr)
 SEC("raw_tp/sched_process_exec")
 int bp_heap_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+	__u32 tgid = current_tgid();
 	__u32 *nr = bpf_map_lookup_elem(&heap_proc_of, &tgid);
 
 	if (!nr)
 		return 0;
 	heap_exec(tgid, nr);
-	heap_tell(tgid, 0, ctx->args[1] != tgid);
+	heap_tell(tgid, 0, ctx->args[1] != bpf_get_current_pid_tgid() >> 32);
 	return 0;
 }
 
@@ -470,7 +470,7 @@ SEC("raw_tp/sched_process_fork")
 int bp_heap_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *child = (void *)ctx->args[1];
-	__u32 tgid = bpf_get_current_pid_tgid() >> 32, child_tgid = BPF_CORE_READ(child, tgid);
+	__u32 tgid = current_tgid(), child_tgid = task_tgid(child);
 	__u32 *nr = bpf_map_lookup_elem(&heap_proc_of, &tgid), next;
 
 	if (!heap_cfg.follows || !nr || !*nr || child_tgid == tgid)

@@ -113,8 +113,8 @@ static __always_inline void asleep_fill(struct bp_asleep_slot *slot, struct task
 	out->cpu_ns = totals.cpu_ns;
 	out->blocked_ns = totals.blocked_ns;
 	out->runnable_ns = totals.runnable_ns;
-	out->tgid = task->tgid;
-	out->tid = task->pid;
+	out->tgid = task_tgid(task);
+	out->tid = task_tid(task);
 	out->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
 	asleep_regs(slot, task);
 }

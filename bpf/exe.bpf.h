@@ -104,7 +104,7 @@ static __always_inline void exe_announce(__u32 slot, struct bp_scratch *s, struc
 
 	event->type = BP_RING_EXE;
 	event->id = exe->id;
-	event->tgid = bpf_get_current_pid_tgid() >> 32;
+	event->tgid = current_tgid();
 	event->vma_start = VMA_WORD(s->vma, vm_start);
 	event->vma_end = VMA_WORD(s->vma, vm_end);
 	event->file_off = VMA_WORD(s->vma, vm_pgoff) << 12;

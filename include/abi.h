@@ -364,6 +364,9 @@ enum bp_target_kind {
 	BP_TARGET_TGID = 1,
 	BP_TARGET_TID = 2,
 	BP_TARGET_UID = 3,
+	/* By numbers of the namespace that bpfprof is in, until bp_find_targets() has found them. */
+	BP_TARGET_TGID_HERE = 4,
+	BP_TARGET_TID_HERE = 5,
 };
 
 struct bp_target {
@@ -429,6 +432,9 @@ struct bp_config {
 			   */
 	__u8 heap; /* --heap */
 	__u8 pad;
+	__u32 pid_ns; /* inode number of our pid namespace; 0: the first one, whose numbers the
+			 kernel uses */
+	__u32 pad2;
 	__u32 parts; /* bits: time blocked as which enum bp_part is wanted; BP_PART_PREEMPTED: time
 			runnable */
 	__u32 budget; /* of a CPU's time for waits' stacks, in 1/1024; 0: no bound */

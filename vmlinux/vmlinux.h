@@ -223,6 +223,25 @@ struct css_set {
 	struct cgroup *dfl_cgrp;
 };
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+/* A number in a namespace; those of a struct pid begin with the first namespace's. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[];
+};
+
 struct task_struct {
 	unsigned int __state;
 	unsigned int flags;
@@ -236,6 +255,7 @@ struct task_struct {
 	void *stack;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
+	struct pid *thread_pid; /* NULL once it has been waited for */
 	__u64 start_boottime;
 	__u32 self_exec_id;
 	char comm[16];

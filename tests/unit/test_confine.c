@@ -158,9 +158,9 @@ static int try_obj_pin(void)
 	return try_bpf(BPF_OBJ_PIN);
 }
 
-static int try_next_prog(void)
+static int try_obj_get(void)
 {
-	return try_bpf(BPF_PROG_GET_NEXT_ID);
+	return try_bpf(BPF_OBJ_GET);
 }
 
 static int try_map_lookup(void)
@@ -295,7 +295,7 @@ static const struct {
 	{"making code of data", try_make_code, {ENOSYS, ENOSYS, 0}},
 	{"loading a BPF program", try_prog_load, {ENOSYS, ENOSYS, ENOSYS}},
 	{"pinning a BPF object", try_obj_pin, {ENOSYS, ENOSYS, ENOSYS}},
-	{"others' BPF programs", try_next_prog, {ENOSYS, ENOSYS, ENOSYS}},
+	{"pinned BPF objects", try_obj_get, {ENOSYS, ENOSYS, ENOSYS}},
 	{"what is no map", try_map_lookup, {ENOSYS, EINVAL, EINVAL}},
 	{"a perf event of nothing", try_event, {ENOSYS, EFAULT, EFAULT}},
 	{"typing into the terminal", try_type, {ENOSYS, ENOSYS, ENOSYS}},

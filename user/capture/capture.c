@@ -470,7 +470,7 @@ const struct event *capture_event(const struct capture *cap, uint32_t nr)
 	return nr < cap->samplers.cnt ? &cap->samplers.items[nr].event : NULL;
 }
 
-static int collect_thread(void *arg, const struct bp_asleep *thread)
+static int collect_thread(void *arg, const void *thread)
 {
 	return drain_thread(arg, thread);
 }

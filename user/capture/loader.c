@@ -23,10 +23,12 @@
 #include "capture/event_programs.h"
 #include "capture/glob.h"
 #include "capture/heap.h"
+#include "capture/iterate.h"
 #include "capture/kernel_types.h"
 #include "capture/samplers.h"
 #include "capture/vma_selftest.h"
 #include "capture/waits.h"
+#include "proc/namespaces.h"
 
 static int loader_print(enum libbpf_print_level level, const char *fmt, va_list args)
 {
@@ -129,6 +131,7 @@ static int config_fill(struct bpfprof *skel, const struct sizes *sizes,
 	cfg->filter_tgid = has_numbers(opts->tgids) || opts->follow_command;
 	cfg->filter_tid = has_numbers(opts->tids);
 	cfg->filter_uid = has_numbers(opts->uids);
+	cfg->pid_ns = namespaces_pid();
 	cfg->no_kernel_stacks = opts->no_kernel_stacks;
 	cfg->no_user_stacks = opts->no_user_stacks;
 	cfg->test_plain_scratch = opts->test_plain_scratch;
@@ -177,6 +180,7 @@ static void choose_programs(struct bpfprof *skel, const struct capture_opts *opt
 
 	bpf_program__set_autoload(skel->progs.bp_fork, follows);
 	bpf_program__set_autoload(skel->progs.bp_exit, follows);
+	bpf_program__set_autoload(skel->progs.bp_find_targets, skel->rodata->cfg.pid_ns);
 	bpf_program__set_autoload(skel->progs.bp_module,
 				  capture_names_kernel(opts) && !access("/proc/modules", F_OK));
 }
@@ -448,15 +452,24 @@ int loader_ring_fd(const struct loader *loader)
 	return bpf_map__fd(loader->skel->maps.ring);
 }
 
+/* What goes by numbers of processes, in a pid namespace of our own. */
+static enum bp_target_kind kind_here(const struct loader *loader, enum bp_target_kind kind)
+{
+	if (!loader->skel->rodata->cfg.pid_ns || kind == BP_TARGET_UID)
+		return kind;
+	return kind == BP_TARGET_TGID ? BP_TARGET_TGID_HERE : BP_TARGET_TID_HERE;
+}
+
 int loader_add_target(struct loader *loader, enum bp_target_kind kind, uint32_t id)
 {
-	struct bp_target key = {.kind = kind, .id = id};
+	struct bp_target key = {.kind = kind_here(loader, kind), .id = id};
 	uint64_t start_ns = 0;
 
-	return bpf_map_update_elem(bpf_map__fd(loader->skel->maps.targets), &key, &start_ns,
-				   BPF_ANY)
-		       ? -errno
-		       : 0;
+	if (bpf_map_update_elem(bpf_map__fd(loader->skel->maps.targets), &key, &start_ns, BPF_ANY))
+		return -errno;
+	return key.kind == kind
+		       ? 0
+		       : iterate_tasks(loader->skel->progs.bp_find_targets, NULL, NULL, 0);
 }
 
 int loader_follow_children(struct loader *loader)

@@ -54,6 +54,7 @@ int loader_ring_fd(const struct loader *loader);
 /* Do probes sample? They are in place before and after. */
 void loader_set_sampling(struct loader *loader, bool is_sampling);
 
+/* @id: as /proc has it. 0 or negative errno. */
 int loader_add_target(struct loader *loader, enum bp_target_kind kind, uint32_t id);
 
 /* Attach the fork and exit tracepoints that keep the targets' children. 0 or negative errno. */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -20,10 +19,10 @@
 #include "event/kernel_fs.h"
 #include "event/perf_open.h"
 #include "event/tracepoint.h"
+#include "proc/namespaces.h"
 
 enum {
 	TASKS_MAX = 1 << 18,
-	FIRST_PID_NS_INODE = 0xeffffffc, /* PROC_PID_INIT_INO */
 	PROGRAM_INSNS_MAX = 32,
 	/* Values of the set. */
 	IS_WAITING = 0, /* for its exec */
@@ -245,13 +244,6 @@ static int follow_exits(struct task_counts *counts, int tracefs)
 
 /* --- The interface --- */
 
-static bool is_first_pid_ns(void)
-{
-	struct stat info;
-
-	return !stat("/proc/self/ns/pid", &info) && info.st_ino == FIRST_PID_NS_INODE;
-}
-
 static int make_maps(struct task_counts *counts, size_t event_cnt)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_NO_PREALLOC);
@@ -271,7 +263,7 @@ int task_counts_open(size_t event_cnt, struct task_counts **out, struct buf *why
 	struct task_counts *counts;
 	int err;
 
-	if (!is_first_pid_ns()) {
+	if (namespaces_pid()) {
 		buf_add_str(why, "probes of single processes are not counted in a pid name space "
 				 "of its own (a container): use -a, or run on the host");
 		return -EOPNOTSUPP;

@@ -183,35 +183,6 @@ static int open_bells(struct waits *waits, const struct number_set *cpus)
 	return 0;
 }
 
-/* Run the iterator @prog over all threads; what it writes goes to @fn, record by record. */
-static int iterate(struct bpf_program *prog, waits_thread_fn *fn, void *arg)
-{
-	struct bpf_link *link = bpf_program__attach_iter(prog, NULL);
-	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -errno, err = fd < 0 ? fd : 0;
-	struct bp_asleep thread;
-	size_t have = 0;
-
-	while (!err) {
-		ssize_t got = read(fd, (char *)&thread + have, sizeof(thread) - have);
-
-		if (got < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (got <= 0) {
-			err = got < 0 ? -errno : 0;
-			break;
-		}
-		have += (size_t)got;
-		if (have < sizeof(thread))
-			continue;
-		err = fn ? fn(arg, &thread) : 0;
-		have = 0;
-	}
-	if (fd >= 0)
-		close(fd);
-	bpf_link__destroy(link);
-	return err;
-}
-
 static int attach_raw(struct bpf_program *prog, const char *tracepoint, struct bpf_link **link)
 {
 	if (!bpf_program__autoload(prog))
@@ -257,7 +228,7 @@ int waits_start(struct waits *waits, struct loader *loader, const struct number_
 	if (!err)
 		err = attach(skel, loader->mem.ctl->queue_times);
 	if (!err)
-		err = iterate(skel->progs.bp_adopt, NULL, NULL);
+		err = iterate_tasks(skel->progs.bp_adopt, NULL, NULL, 0);
 	if (err)
 		log_error("record waits: the scheduler's tracepoints: %s", strerror(-err));
 	loader->mem.ctl->waits_start_ns = clock_monotonic_ns();
@@ -301,9 +272,10 @@ void waits_deinit(struct waits *waits)
 	*waits = (struct waits){0};
 }
 
-int waits_collect(struct waits *waits, waits_thread_fn *fn, void *arg)
+int waits_collect(struct waits *waits, iterate_fn *fn, void *arg)
 {
-	return iterate(waits->loader->skel->progs.bp_collect, fn, arg);
+	return iterate_tasks(waits->loader->skel->progs.bp_collect, fn, arg,
+			     sizeof(struct bp_asleep));
 }
 
 void waits_runs(const struct waits *waits, uint64_t *runs, uint64_t *misses)

@@ -11,6 +11,7 @@
 #include "abi.h"
 #include "base/parse.h"
 #include "capture/capture.h"
+#include "capture/iterate.h"
 
 struct bpfprof;
 struct loader;
@@ -57,8 +58,7 @@ void waits_deinit(struct waits *waits);
 
 /* Each thread, at the end of a window: its times in it, and where it sleeps. Borrowed for the call.
  * 0 or negative errno, which ends it. */
-typedef int waits_thread_fn(void *arg, const struct bp_asleep *thread);
-int waits_collect(struct waits *waits, waits_thread_fn *fn, void *arg);
+int waits_collect(struct waits *waits, iterate_fn *fn, void *arg);
 
 /* How waits are recorded on this kernel, for people. Static. */
 const char *waits_describe(const struct loader *loader);

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/reader.h"
 #include "cli/record.h"
+#include "proc/namespaces.h"
 
 /* The thread group of thread @tid: 0 when there is no such thread, or negative errno. */
 static int64_t thread_group(uint32_t tid)
@@ -171,8 +172,14 @@ static int check_btf(const char *path)
 
 int record_targets_check(struct record_opts *opts)
 {
-	int err = check_pids(&opts->tgids);
+	_cleanup_(buf_deinit) struct buf why;
+	int err;
 
+	buf_init(&why, BUF_NO_MAX);
+	err = namespaces_check_proc(&why);
+	if (err)
+		log_error("%s", buf_cstr(&why));
+	err = err ? err : check_pids(&opts->tgids);
 	err = err ? err : check_tids(&opts->tids);
 	err = err ? err : check_cpus(&opts->cpus);
 	err = err ? err : check_cgroups(opts);
