@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,14 +18,17 @@ static const struct {
 	struct privilege_info info;
 	unsigned int cap,
 		wider; /* numbers; with the second one the kernel does without the first */
+	bool is_of_machine; /* what a user namespace gives is not it */
 } privileges[PRIVILEGE_ALL_CNT] = {
 	[PRIVILEGE_BPF] = {{"CAP_BPF", "load BPF programs", "nothing can be recorded"},
 			   CAP_BPF,
-			   CAP_SYS_ADMIN},
+			   CAP_SYS_ADMIN,
+			   true},
 	[PRIVILEGE_PERFMON] = {{"CAP_PERFMON", "sample CPUs and other users' processes",
 				"nothing can be recorded"},
 			       CAP_PERFMON,
-			       CAP_SYS_ADMIN},
+			       CAP_SYS_ADMIN,
+			       true},
 	[PRIVILEGE_SYS_PTRACE] = {{"CAP_SYS_PTRACE",
 				   "files of processes in other roots and containers, JIT names",
 				   "such code has no names and, without frame pointers, no stacks"},
@@ -40,16 +44,19 @@ static const struct {
 					   "libraries that were deleted while they are in use",
 					   "such code has no names"},
 					  CAP_CHECKPOINT_RESTORE,
-					  CAP_SYS_ADMIN},
+					  CAP_SYS_ADMIN,
+					  true},
 	[PRIVILEGE_SYSLOG] = {{"CAP_SYSLOG", "kernel addresses, where kernel.kptr_restrict is 1",
 			       "kernel frames have no names there"},
 			      CAP_SYSLOG,
-			      CAP_SYSLOG},
+			      CAP_SYSLOG,
+			      true},
 	[PRIVILEGE_SYS_ADMIN] = {{"CAP_SYS_ADMIN",
 				  "the kernel's own count of program runs, names of BPF programs",
 				  "the ledger cannot be checked against the kernel's count"},
 				 CAP_SYS_ADMIN,
-				 CAP_SYS_ADMIN},
+				 CAP_SYS_ADMIN,
+				 true},
 	[PRIVILEGE_SYS_NICE] = {{"CAP_SYS_NICE"}, CAP_SYS_NICE, CAP_SYS_NICE},
 	[PRIVILEGE_KILL] = {{"CAP_KILL"}, CAP_KILL, CAP_KILL},
 	[PRIVILEGE_CHOWN] = {{"CAP_CHOWN"}, CAP_CHOWN, CAP_CHOWN},
@@ -67,6 +74,16 @@ static bool is_in(const struct __user_cap_data_struct *data, unsigned int cap)
 	return data[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap);
 }
 
+/* include/linux/proc_ns.h: PROC_USER_INIT_INO */
+static const ino_t first_user_ino = 0xeffffffd;
+
+bool privilege_is_in_user_namespace(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/user", &st) && st.st_ino != first_user_ino;
+}
+
 bool privilege_has(enum privilege privilege)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -74,6 +91,8 @@ bool privilege_has(enum privilege privilege)
 
 	if (syscall(SYS_capget, &header, data))
 		return !geteuid();
+	if (privileges[privilege].is_of_machine && privilege_is_in_user_namespace())
+		return false;
 	return is_in(data, privileges[privilege].cap) || is_in(data, privileges[privilege].wider);
 }
 
@@ -139,6 +158,13 @@ void privilege_explain(const char *what, unsigned int set, int err, struct buf *
 	if (!privilege_missing(set, &missing)) {
 		if (!privilege_is_locked_down(what, out))
 			explain_denial(what, err, out);
+		return;
+	}
+	if (privilege_is_in_user_namespace()) {
+		buf_printf(out,
+			   "%s: not permitted without %s, which nobody has in a user namespace (a "
+			   "rootless container): run on the host",
+			   what, buf_cstr(&missing));
 		return;
 	}
 	buf_printf(out, "%s: not permitted without %s: run as root, or give the binary ", what,

@@ -60,6 +60,10 @@ struct privilege_info {
 /* Of @privilege; static. */
 const struct privilege_info *privilege_info(enum privilege privilege);
 
+/* Are we in a user namespace that is not the first one? Root there has no power over the machine.
+ */
+bool privilege_is_in_user_namespace(void);
+
 /* Is it in effect for this thread? */
 bool privilege_has(enum privilege privilege);
 

@@ -26,6 +26,7 @@
 #include "event/perf_open.h"
 #include "event/pmu.h"
 #include "proc/kallsyms.h"
+#include "proc/namespaces.h"
 
 enum { RATE_ENOUGH_HZ = 1000 };
 
@@ -68,7 +69,10 @@ static void probe_capability(struct capture_probe *probe, enum privilege privile
 	probe->is_required = PRIVILEGES_RECORD & PRIVILEGE_BIT(privilege);
 	probe->ok = privilege_has(privilege);
 	detail(probe, "%s", info->feature);
-	if (!probe->ok)
+	if (!probe->ok && privilege_is_in_user_namespace())
+		fix(probe, "run on the host: nobody has it in a user namespace; without it %s",
+		    info->without);
+	else if (!probe->ok)
 		fix(probe, "run with sudo, or give the binary %s; without it %s", info->name,
 		    info->without);
 }
@@ -357,10 +361,13 @@ static void probe_container(struct capture_probe *probe)
 	_cleanup_free_ char *init = fs_read_line("/proc/1/comm");
 	bool contained = !access("/.dockerenv", F_OK) || !access("/run/.containerenv", F_OK);
 
-	probe->ok = !contained;
-	detail(probe, "%s; pid 1 is '%s'", contained ? "in a container" : "not in a container",
-	       init ? init : "?");
-	if (contained)
+	bool has_users = privilege_is_in_user_namespace(), has_pids = namespaces_pid();
+
+	probe->ok = !contained && !has_users && !has_pids;
+	detail(probe, "%s%s%s; pid 1 is '%s'", contained ? "in a container" : "not in a container",
+	       has_pids ? ", in a pid namespace of its own: processes outside have no pids" : "",
+	       has_users ? ", in a user namespace of its own" : "", init ? init : "?");
+	if (!probe->ok)
 		fix(probe, "to see the whole host: --pid=host --privileged, and the host's "
 			   "/sys/kernel mounted");
 }

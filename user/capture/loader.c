@@ -467,9 +467,8 @@ int loader_add_target(struct loader *loader, enum bp_target_kind kind, uint32_t 
 
 	if (bpf_map_update_elem(bpf_map__fd(loader->skel->maps.targets), &key, &start_ns, BPF_ANY))
 		return -errno;
-	return key.kind == kind
-		       ? 0
-		       : iterate_tasks(loader->skel->progs.bp_find_targets, NULL, NULL, 0);
+	return key.kind == kind ? 0
+				: iterate_tasks(loader->skel->progs.bp_find_targets, NULL, NULL, 0);
 }
 
 int loader_follow_children(struct loader *loader)
