@@ -25,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 
 enum {
 	OUTPUT_MODE = 0666, /* less the umask */
@@ -163,7 +164,7 @@ static int open_direct(const char *path, int std_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-int fs_output_open(const char *path, bool force, struct fs_output *out)
+static int open_output(const char *path, bool force, struct fs_output *out)
 {
 	int std_fd = standard_fd(path);
 	struct fs_output opened = {.fd = -1, .is_direct = std_fd >= 0, .force = force};
@@ -190,6 +191,16 @@ int fs_output_open(const char *path, bool force, struct fs_output *out)
 		give_to_sudo_user(opened.fd);
 	*out = opened;
 	return 0;
+}
+
+int fs_output_open(const char *path, bool force, struct fs_output *out)
+{
+	int err;
+
+	privilege_pause();
+	err = open_output(path, force, out);
+	privilege_resume();
+	return err;
 }
 
 bool fs_output_is_ours(const char *path)
@@ -272,8 +283,10 @@ int fs_output_commit(struct fs_output *output, const void *data, size_t len)
 		if (copy < 0 || close(copy))
 			err = -errno;
 	}
+	privilege_pause();
 	if (!err && !output->is_direct)
 		err = name_output(output);
+	privilege_resume();
 	fs_output_abandon(output);
 	return err;
 }

@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,8 +47,8 @@ static const struct {
 					  CAP_CHECKPOINT_RESTORE,
 					  CAP_SYS_ADMIN,
 					  true},
-	[PRIVILEGE_SYSLOG] = {{"CAP_SYSLOG", "kernel addresses, where kernel.kptr_restrict is 1",
-			       "kernel frames have no names there"},
+	[PRIVILEGE_SYSLOG] = {{"CAP_SYSLOG", "kernel addresses, unless sysctls show them to all",
+			       "kernel frames have no names"},
 			      CAP_SYSLOG,
 			      CAP_SYSLOG,
 			      true},
@@ -184,6 +185,32 @@ int privilege_drop(void)
 	/* Where there is no ambient set (before 4.3) there is nothing to clear. */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	return syscall(SYS_capset, &header, none) ? -errno : 0;
+}
+
+/* @is_on: all that is permitted is in effect; else nothing is. */
+static void set_effective(bool is_on)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	int saved_errno = errno;
+
+	/* Of a binary with capabilities, or a setuid one. */
+	if (getauxval(AT_SECURE) && geteuid() && !syscall(SYS_capget, &header, data)) {
+		for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+			data[i].effective = is_on ? data[i].permitted : 0;
+		syscall(SYS_capset, &header, data);
+	}
+	errno = saved_errno;
+}
+
+void privilege_pause(void)
+{
+	set_effective(false);
+}
+
+void privilege_resume(void)
+{
+	set_effective(true);
 }
 
 int privilege_keep(unsigned int set)

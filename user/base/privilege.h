@@ -87,6 +87,13 @@ bool privilege_is_locked_down(const char *what, struct buf *out);
 int privilege_drop(void);
 
 /*
+ * What the caller names is opened with the caller's rights: from the one to the other this thread
+ * has none of the capabilities that the binary was given. Nothing where it was given none.
+ */
+void privilege_pause(void);
+void privilege_resume(void);
+
+/*
  * Give up all capabilities of this thread but @set, for good; one whose wider one is all we have
  * keeps that. The other threads of the process keep theirs: each gives up its own, and those that
  * it makes later inherit what is left. 0 or negative errno.

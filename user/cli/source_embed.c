@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/privilege.h"
 #include "cli/source_text.h"
 
 enum { CONTEXT_LINES = 6, TEXT_MAX_BYTES = 4 << 20, LINE_MAX_BYTES = 400 };
@@ -152,7 +153,9 @@ static int add_file(struct embedding *embedding, const struct place *places, siz
 		leave_out(embedding, path, "there are 4 MiB of others");
 		return 0;
 	}
+	privilege_pause();
 	fd = source_text_open(path);
+	privilege_resume();
 	if (fd >= 0 && !is_allowed(fd)) {
 		leave_out(embedding, path, "not everybody may read it");
 		return 0;

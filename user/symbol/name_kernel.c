@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/privilege.h"
 #include "symbol/naming.h"
 
 /* The map that capture has kept, else one of the moment. NULL: no memory. */
@@ -66,8 +67,11 @@ static void set_hidden(struct symbolizer *sym, struct kernel_map *map, const str
 		       int err)
 {
 	if (err == -EPERM && kernel_map_say_once(map))
-		log_warn("kernel symbols are hidden: record as root, with `sysctl "
-			 "kernel.kptr_restrict=1`");
+		log_warn("kernel symbols are hidden: %s",
+			 privilege_has(PRIVILEGE_SYSLOG)
+				 ? "sysctl kernel.kptr_restrict=1"
+				 : "not permitted without CAP_SYSLOG: run as root, or give the "
+				   "binary CAP_SYSLOG; kernel.kptr_restrict must not be 2");
 	naming_set_unnamed(sym, item, err == -EPERM ? "kptr_restrict" : "no_kernel_symbol");
 }
 
