@@ -364,7 +364,8 @@ enum bp_target_kind {
 	BP_TARGET_TGID = 1,
 	BP_TARGET_TID = 2,
 	BP_TARGET_UID = 3,
-	/* By numbers of the namespace that bpfprof is in, until bp_find_targets() has found them. */
+	/* By numbers of the namespace that bpfprof is in, until bp_find_targets() has found them.
+	 */
 	BP_TARGET_TGID_HERE = 4,
 	BP_TARGET_TID_HERE = 5,
 };

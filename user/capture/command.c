@@ -2,9 +2,8 @@
 /*
  * The child of `-- COMMAND`. Two pipes hold it together:
  *
- *	go	we -> child	one byte, or the last argument: exec; EOF before: we are gone or
- *gave up, so _exit exec	child -> we	the errno of a failed exec; EOF when exec closed it
- *(O_CLOEXEC)
+ *	go	we -> child	one byte, or the last argument: exec. EOF instead: _exit
+ *	exec	child -> we	the errno of a failed exec; EOF when exec closed it (O_CLOEXEC)
  *
  * All that allocates or asks the user database is done before fork(): the child of a threaded
  * process may only make plain system calls.

@@ -179,13 +179,13 @@ static int explain(const struct event *event, const struct event_scope *scope, i
 	else if (is_refused(err))
 		privilege_explain("perf_event_open", PRIVILEGES_RECORD, err, why);
 	else if (err == -EINVAL && event->is_freq && event->freq_hz > perf_max_rate_hz())
-		buf_printf(
-			why,
-			"event '%s' cannot be sampled %llu times a second: the kernel allows "
-			"%llu; raise it with sysctl kernel.perf_event_max_sample_rate=100000, or "
-			"use -F",
-			event->name, (unsigned long long)event->freq_hz,
-			(unsigned long long)perf_max_rate_hz());
+		buf_printf(why,
+			   "event '%s' cannot be sampled %llu times a second: the kernel allows "
+			   "%llu; sample less often, or sysctl "
+			   "kernel.perf_event_max_sample_rate=%llu",
+			   event->name, (unsigned long long)event->freq_hz,
+			   (unsigned long long)perf_max_rate_hz(),
+			   (unsigned long long)event->freq_hz);
 	else if (!scope->is_counting && is_pmu_counter(event) && can_count(event))
 		buf_printf(
 			why,
