@@ -184,6 +184,9 @@ static int set_attributes(scmp_filter_ctx filter)
 		{SCMP_FLTATR_CTL_NNP, 1},
 		{SCMP_FLTATR_CTL_TSYNC, 1},
 		{SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS},
+		/* Before 5.16 a filter also slows down stores, against code that is run in a
+		 * sandbox, of which we have none. */
+		{SCMP_FLTATR_CTL_SSB, 1},
 		/* A tree: bpf() is made often, and at the end of a list. */
 		{SCMP_FLTATR_CTL_OPTIMIZE, 2},
 		/* Else all errors of the kernel are -ECANCELED. */

@@ -82,6 +82,28 @@ static int standard_fd(const char *path)
 	return -1;
 }
 
+/* Whose entries in a folder that all may write to are as good as ours. */
+static bool is_trusted(uid_t uid)
+{
+	const char *sudo_uid = getenv("SUDO_UID");
+	uint64_t value;
+
+	return !uid || uid == geteuid() ||
+	       (!geteuid() && sudo_uid && !parse_u64(sudo_uid, &value) && uid == value);
+}
+
+/* Has somebody else put @path, a link or what it is itself, where everybody may? A FIFO there would
+ * hold us up or give the profile away, a link lead to a device. */
+static bool is_planted(const char *path)
+{
+	_cleanup_free_ char *folder = folder_of(path);
+	struct stat folder_st, st;
+
+	if (!folder || stat(folder, &folder_st) || lstat(path, &st))
+		return true;
+	return (folder_st.st_mode & S_IWOTH) && !is_trusted(st.st_uid);
+}
+
 /*
  * What is there under @path: 0 and *@is_direct, or why it cannot be our output. A block device
  * counts as a file whose content is precious.
@@ -107,7 +129,7 @@ static int check_target(const char *path, bool force, bool *is_direct)
 	if ((S_ISREG(st.st_mode) || S_ISBLK(st.st_mode)) && !force)
 		return -EEXIST;
 	*is_direct = !S_ISREG(st.st_mode);
-	return 0;
+	return *is_direct && is_planted(path) ? -EREMCHG : 0;
 }
 
 /* Under sudo the file belongs to the person who typed it; where it cannot (vfat), to root. */
@@ -155,13 +177,21 @@ static int open_temporary(const char *path, char **tmp_path)
 
 static int open_direct(const char *path, int std_fd)
 {
+	struct stat st;
 	int fd;
 
 	if (std_fd >= 0)
 		fd = fcntl(std_fd, F_DUPFD_CLOEXEC, 0);
 	else
 		fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	if (fd < 0)
+		return -errno;
+	/* A file that has taken its place since: it must not be written over. */
+	if (std_fd < 0 && (fstat(fd, &st) || S_ISREG(st.st_mode))) {
+		close(fd);
+		return -EEXIST;
+	}
+	return fd;
 }
 
 static int open_output(const char *path, bool force, struct fs_output *out)

@@ -153,6 +153,11 @@ void output_log_error(const char *path, int err)
 	case -EISDIR:
 		log_error("output '%s' is a folder, name a file in it", path);
 		break;
+	case -EREMCHG:
+		log_error("output '%s' is no file, and another user has put it into a folder that "
+			  "all may write to: name another one",
+			  path);
+		break;
 	default:
 		log_error("output '%s': %s", path, strerror(-err));
 		break;
