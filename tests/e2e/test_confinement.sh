@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Once it is set up, a recording has the capabilities that the rest takes, no_new_privs and a filter of system calls, in
 # every thread; what it runs has none of that. So have the commands that read files.
+# timeout: 240
 set -u
 . tests/e2e/live.sh
 
