@@ -167,7 +167,7 @@ link()
 	link_language=$1 out=$2
 	shift 2
 	case $link_language in
-	C) (cd "$tmp" && gcc -o "$out" "$@" c_objects/*.o -lelf -llzma -lxxhash -lz) >"$log" 2>&1 ;;
+	C) (cd "$tmp" && gcc -o "$out" "$@" c_objects/*.o -lelf -llzma -lxxhash -lseccomp -lz) >"$log" 2>&1 ;;
 	C++) (cd "$tmp" && g++ -o "$out" "$@" inlines.o) >"$log" 2>&1 ;;
 	Rust)
 		# Options are the linker driver's, but for non-PIE.
@@ -270,7 +270,7 @@ units_of()
 		for layout in -pie -no-pie; do
 			for folder in . whole; do
 				(cd "$tmp/units/$folder" && $compiler "-fuse-ld=$linker" $layout -o prog ./*.o -lelf \
-					-llzma -lxxhash -lz) >"$log" 2>&1
+					-llzma -lxxhash -lseccomp -lz) >"$log" 2>&1
 			done
 			compare_units "$compiler $version, split units by $linker, $layout"
 		done

@@ -81,7 +81,7 @@ layer "profile using encode" user/profile/up.c '#include "encode/encoder.h"' 'pr
 layer "encode using symbol" user/encode/side.c '#include "symbol/symbolizer.h"' 'encode/ must not use symbol/'
 layer "include using user" include/up.h '#include "base/buf.h"' 'include/ includes nothing of user/'
 layer "bpf using user" bpf/up.bpf.h '#include "base/buf.h"' 'bpf/ includes nothing of user/'
-layer "libbpf outside capture" user/unwind/rows.c '#include <bpf/libbpf.h>' "compiler of expressions know BPF"
+layer "libbpf outside capture" user/unwind/rows.c '#include <bpf/libbpf.h>' "what filters bpf(2) know BPF"
 layer "libelf outside elf" user/unwind/dwarf.c '#include <gelf.h>' 'only elf/ knows'
 layer "I/O in encode" user/encode/io.c 'int fd = open(path, 0);' 'encode/ is pure'
 layer "printf in encode" user/encode/out.c '	printf("x");' 'encode/ is pure'

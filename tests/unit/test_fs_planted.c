@@ -20,12 +20,12 @@
 
 enum { OTHER = 65534 };
 
-static char folder[] = "/tmp/bpfprof-planted-XXXXXX", path[64], victim[64];
+static char folder[32], path[64], victim[64];
 
 static int setup(void **state)
 {
 	unsetenv("SUDO_UID");
-	strcpy(strrchr(folder, '-'), "-XXXXXX");
+	snprintf(folder, sizeof(folder), "/tmp/bpfprof-planted-XXXXXX");
 	if (!mkdtemp(folder) || chmod(folder, 01777))
 		return -1;
 	snprintf(path, sizeof(path), "%s/x.folded", folder);

@@ -44,8 +44,8 @@ struct fs_output {
 
 /*
  * Errors: -EEXIST when a regular file (or a block device) is there and not @force, -EISDIR, -ENOENT
- * (no such folder), -EREMCHG when what is there is no file, and was put by another user into a folder
- * that all may write to, -EACCES, ... On failure @out is untouched.
+ * (no such folder), -EREMCHG when what is there is no file, and was put by another user into a
+ * folder that all may write to, -EACCES, ... On failure @out is untouched.
  */
 int fs_output_open(const char *path, bool force, struct fs_output *out);
 
