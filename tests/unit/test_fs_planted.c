@@ -43,10 +43,12 @@ static int teardown(void **state)
 /* What opening @path gives; a reader keeps a FIFO from holding us up. */
 static int open_status(bool force)
 {
-	_cleanup_close_ int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct fs_output out;
 	int err = fs_output_open(path, force, &out);
 
+	if (reader >= 0)
+		close(reader);
 	if (!err)
 		fs_output_abandon(&out);
 	return err;
