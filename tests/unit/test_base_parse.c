@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/parse.h"
 
 typedef int parse_fn(const char *str, uint64_t *out);
@@ -246,6 +247,31 @@ static void test_set_add_and_has(void **state)
 	number_set_deinit(&set);
 }
 
+/* /sys/devices/system/cpu/online of a machine of 4,096 CPUs: all, half of them, every other. */
+static void test_many_cpus(void **state)
+{
+	struct number_set set = {0};
+	struct buf list;
+
+	assert_int_equal(number_set_parse(&set, "0-4095"), 0);
+	assert_int_equal(set.cnt, 4096);
+	assert_int_equal(set.items[4095], 4095);
+	number_set_deinit(&set);
+	assert_int_equal(number_set_parse(&set, "0-1023,2048-3071"), 0);
+	assert_int_equal(set.cnt, 2048);
+	assert_int_equal(set.items[1024], 2048);
+	assert_false(number_set_has(&set, 1024));
+	number_set_deinit(&set);
+	buf_init(&list, BUF_NO_MAX);
+	for (unsigned int cpu = 0; cpu < 4096; cpu += 2)
+		buf_printf(&list, "%s%u", cpu ? "," : "", cpu);
+	assert_int_equal(number_set_parse(&set, buf_cstr(&list)), 0);
+	assert_int_equal(set.cnt, 2048);
+	assert_int_equal(set.items[2047], 4094);
+	number_set_deinit(&set);
+	buf_deinit(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_set_refusals),
 		cmocka_unit_test(test_set_large_range),
 		cmocka_unit_test(test_set_add_and_has),
+		cmocka_unit_test(test_many_cpus),
 	};
 
 	return cmocka_run_group_tests_name("base/parse", tests, NULL, NULL);

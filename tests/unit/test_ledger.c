@@ -504,6 +504,77 @@ static void test_in_a_profile(void **state)
 	profile_deinit(&prof);
 }
 
+static void stop(struct ledger *ledger, const char *reason, double observed, double allowed)
+{
+	snprintf(ledger->stopped.reason, sizeof(ledger->stopped.reason), "%s", reason);
+	ledger->stopped.observed = observed;
+	ledger->stopped.allowed = allowed;
+}
+
+static void test_stopped_line(void **state)
+{
+	struct ledger ledger;
+
+	ledger_init(&ledger);
+	stop(&ledger, "max_cpu", 3.456, 1);
+	assert_line(&ledger,
+		    "ledger: no event was counted; balanced; stopped by --max-cpu: it took "
+		    "3.46 % of this machine's CPU time, 1.00 % are allowed");
+	stop(&ledger, "max_memory", 96 << 20, 64 << 20);
+	assert_line(&ledger, "ledger: no event was counted; balanced; stopped by --max-memory: it "
+			     "took 96.0 MiB of memory, 64.0 MiB are allowed");
+	stop(&ledger, "stop_file", 0, 0);
+	assert_line(&ledger, "ledger: no event was counted; balanced; stopped by the file "
+			     "/run/bpfprof/stop");
+	stop(&ledger, "<b>", 0, 0);
+	assert_line(&ledger, "ledger: no event was counted; balanced; stopped: <b>");
+}
+
+static void test_stopped_json(void **state)
+{
+	static const char *const bad[] = {
+		"{\"events\": [], \"stopped\": \"max_cpu\"}",
+		"{\"events\": [], \"stopped\": {\"reason\": 1}}",
+		"{\"events\": [], \"stopped\": {\"reason\": \"a\\u001bb\"}}",
+		"{\"events\": [], \"stopped\": {\"reason\": \"a\", \"observed\": -1}}",
+		"{\"events\": [], \"stopped\": {\"reason\": \"a\", \"allowed\": 1e999}}",
+	};
+	struct ledger ledger, back;
+	struct buf json;
+
+	buf_init(&json, BUF_NO_MAX);
+	sample_ledger(&ledger);
+	ledger_to_json(&ledger, &json);
+	assert_null(strstr(buf_cstr(&json), "stopped"));
+	buf_reset(&json);
+	stop(&ledger, "max_cpu", 3.5, 1);
+	ledger_to_json(&ledger, &json);
+	assert_non_null(strstr(buf_cstr(&json), "\"stopped\""));
+	assert_int_equal(ledger_from_json(json.data, json.len, &back), 0);
+	assert_string_equal(back.stopped.reason, "max_cpu");
+	assert_true(back.stopped.observed == 3.5 && back.stopped.allowed == 1);
+	ledger_deinit(&back);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(ledger_from_json(bad[i], strlen(bad[i]), &back), -EBADMSG);
+	ledger_deinit(&ledger);
+	buf_deinit(&json);
+}
+
+static void test_stopped_merge(void **state)
+{
+	struct ledger whole, cut, other;
+
+	ledger_init(&whole);
+	ledger_init(&cut);
+	ledger_init(&other);
+	stop(&cut, "max_cpu", 3, 1);
+	stop(&other, "stop_file", 0, 0);
+	assert_int_equal(ledger_merge(&whole, &cut), 0);
+	assert_int_equal(ledger_merge(&whole, &other), 0);
+	assert_string_equal(whole.stopped.reason, "max_cpu");
+	assert_true(whole.stopped.observed == 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -526,6 +597,9 @@ int main(void)
 		cmocka_unit_test(test_merge_of_less),
 		cmocka_unit_test(test_merge_is_associative),
 		cmocka_unit_test(test_in_a_profile),
+		cmocka_unit_test(test_stopped_line),
+		cmocka_unit_test(test_stopped_json),
+		cmocka_unit_test(test_stopped_merge),
 	};
 
 	return cmocka_run_group_tests_name("profile/ledger", tests, NULL, NULL);

@@ -90,6 +90,9 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 	int err;
 
 	raise_fd_limit();
+	err = guard_open(&cap->guard, opts);
+	if (err)
+		return err;
 	if (opts->heap.is_wanted && !heap_probes_work()) {
 		log_error("--heap: this kernel does not tell a program at which probe it runs: "
 			  "Linux 5.15 or newer is needed");
@@ -411,7 +414,21 @@ static void handle_hotplug(struct capture *cap)
 	}
 }
 
-int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
+struct ledger_stopped capture_stopped(struct capture *cap)
+{
+	/* What ended as it should was not stopped. */
+	if (!cap->is_stopped)
+		guard_check(&cap->guard, &cap->loader, clock_monotonic_ns());
+	return cap->guard.stopped;
+}
+
+static uint64_t earliest(uint64_t one, uint64_t two, uint64_t three)
+{
+	one = two < one ? two : one;
+	return three < one ? three : one;
+}
+
+static int run_until(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 {
 	struct pollfd fds[] = {
 		{.fd = wake_fd, .events = POLLIN},
@@ -429,6 +446,8 @@ int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 		uint64_t now = clock_monotonic_ns();
 		int err;
 
+		if (guard_check(&cap->guard, &cap->loader, now))
+			return CAPTURE_STOPPED;
 		if (now >= deadline_ns)
 			return CAPTURE_DEADLINE;
 		if (now >= cap->next_drain_ns || cap->drain.wants_flip) {
@@ -438,9 +457,8 @@ int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 			continue;
 		}
 		err = poll(fds, sizeof(fds) / sizeof(fds[0]),
-			   poll_timeout_ms(now, deadline_ns < cap->next_drain_ns
-							? deadline_ns
-							: cap->next_drain_ns));
+			   poll_timeout_ms(now, earliest(deadline_ns, cap->next_drain_ns,
+							 cap->guard.next_ns)));
 		if (err < 0 && errno != EINTR)
 			return -errno;
 		if (err <= 0)
@@ -458,6 +476,16 @@ int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 		if (fds[0].revents)
 			return CAPTURE_WOKEN;
 	}
+}
+
+int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
+{
+	int wake;
+
+	guard_resume(&cap->guard);
+	wake = run_until(cap, deadline_ns, wake_fd);
+	guard_pause(&cap->guard);
+	return wake;
 }
 
 uint64_t capture_samples(const struct capture *cap)

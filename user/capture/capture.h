@@ -95,6 +95,8 @@ struct capture_opts {
 			     */
 	uint32_t max_depth; /* user frames kept; 0: the limit */
 	uint64_t max_kernel_bytes; /* bound for our maps; 0: default */
+	uint64_t max_own_bytes; /* of anonymous memory; beyond it recording ends; 0: no bound */
+	double max_cpu_percent; /* of the machine's CPU time; likewise */
 	const char *btf_path; /* --btf; NULL: the kernel's own */
 	struct debuginfod *debuginfod; /* borrowed: asked for the symbols of stripped executables
 					  as they are sampled; NULL: nobody is asked */
@@ -127,6 +129,7 @@ enum capture_wake {
 	CAPTURE_DEADLINE, /* @deadline_ns reached */
 	CAPTURE_WOKEN, /* @wake_fd became readable */
 	CAPTURE_TARGET_GONE, /* every tgid of opts->tgids has exited */
+	CAPTURE_STOPPED, /* a bound was passed, or LEDGER_STOP_FILE is there: capture_stopped() */
 };
 
 /*
@@ -135,6 +138,10 @@ enum capture_wake {
  * handles hotplug meanwhile. Returns an enum capture_wake or negative errno.
  */
 int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd);
+
+/* Why the recording may not go on: looked for at most twice a second, within capture_run() and by
+ * this. A reason of "" says that it may. */
+struct ledger_stopped capture_stopped(struct capture *cap);
 
 /* Samples recorded so far, for a progress line. Cheap. */
 uint64_t capture_samples(const struct capture *cap);

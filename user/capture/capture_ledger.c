@@ -103,6 +103,7 @@ int capture_fill_ledger(struct capture *cap, struct ledger *ledger)
 		snprintf(ledger->kernel, sizeof(ledger->kernel), "%.63s", uts.release);
 		snprintf(ledger->arch, sizeof(ledger->arch), "%.15s", uts.machine);
 	}
+	ledger->stopped = cap->guard.stopped;
 	err = fill_events(cap, ledger);
 	if (!err && cap->wait_opts.is_wanted)
 		err = fill_waits(cap, ledger);

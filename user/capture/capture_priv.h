@@ -6,6 +6,7 @@
 #include "capture/books.h"
 #include "capture/capture.h"
 #include "capture/drain.h"
+#include "capture/guard.h"
 #include "capture/heap.h"
 #include "capture/kernel_watch.h"
 #include "capture/loader.h"
@@ -27,6 +28,7 @@ struct capture {
 	struct waits waits;
 	struct books wait_books;
 	struct heap heap;
+	struct guard guard;
 	const struct number_set *heap_tgids; /* borrowed: whose heap */
 	struct off_cpu *handed_off_cpu; /* owned: of the window handed out last */
 	const char *program; /* borrowed: of COMMAND; NULL: none */

@@ -19,6 +19,7 @@
 #include "base/parse.h"
 #include "base/privilege.h"
 #include "capture/capture.h"
+#include "capture/guard.h"
 #include "capture/loader.h"
 #include "capture/samplers.h"
 #include "capture/waits.h"
@@ -383,6 +384,18 @@ static void probe_stats(struct capture_probe *probe)
 			   "the kernel's own count");
 }
 
+static void probe_stop_file(struct capture_probe *probe)
+{
+	const char *why_not;
+
+	probe->ok = !guard_file_counts(LEDGER_STOP_FILE, &why_not);
+	if (!probe->ok)
+		fix(probe, "remove " LEDGER_STOP_FILE " to record again");
+	detail(probe, "%s %s%s", LEDGER_STOP_FILE,
+	       probe->ok ? why_not ? "forbids nothing: " : "is not there" : "forbids recording",
+	       why_not ? why_not : "");
+}
+
 static const struct {
 	const char *name;
 	bool is_required;
@@ -404,6 +417,7 @@ static const struct {
 	{"lockdown", true, probe_lockdown},
 	{"security modules", false, probe_modules},
 	{"system call filter", false, probe_filter},
+	{"stop file", true, probe_stop_file},
 	{"container", false, probe_container},
 };
 

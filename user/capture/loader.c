@@ -415,9 +415,13 @@ int loader_open(struct loader *loader, const struct capture_opts *opts,
 	number_set_deinit(&present);
 	if (err)
 		return err;
-	/* They cost a switch 110 ns, as much as all that is recorded of it. */
-	if (!waits_are_attached(opts) && !opts->heap.is_wanted)
+	/* They cost a switch 110 ns, as much as all that is recorded of it: there only for who asks
+	 * what programs cost. */
+	if ((!waits_are_attached(opts) && !opts->heap.is_wanted) || opts->max_cpu_percent > 0)
 		loader->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (loader->stats_fd < 0 && opts->max_cpu_percent > 0)
+		log_warn("--max-cpu: the kernel does not tell what its programs cost "
+			 "(CAP_SYS_ADMIN is needed); only bpfprof's own CPU time is bounded");
 	loader->vma_walk_ok = vma_selftest(bpf_program__fd(loader->skel->progs.bp_selftest));
 	if (!loader->vma_walk_ok)
 		log_warn("the self-test of the memory-map walk failed on this kernel: user frames "

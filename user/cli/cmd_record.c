@@ -24,6 +24,9 @@
 #include "symbol/demangle.h"
 #include "symbol/name_keeper.h"
 
+/* How soon a file that forbids recording is seen while nothing is recorded yet. */
+#define LOOK_NS (500 * NSEC_PER_MSEC)
+
 static uint64_t earlier(uint64_t one, uint64_t two)
 {
 	return one < two ? one : two;
@@ -187,8 +190,10 @@ static int begin_sampling(struct recording *rec)
 
 	if (rec->opts->delay_ns) {
 		status = release_command(rec);
-		while (!status && clock_monotonic_ns() < start_ns && !must_end(rec))
-			stopper_wait(&rec->stopper, start_ns);
+		while (!status && clock_monotonic_ns() < start_ns && !must_end(rec) &&
+		       !capture_stopped(rec->capture).reason[0])
+			stopper_wait(&rec->stopper,
+				     earlier(start_ns, clock_monotonic_ns() + LOOK_NS));
 	}
 	if (status)
 		return status;
@@ -230,7 +235,8 @@ static int sample(struct recording *rec)
 			return wake;
 		}
 		now_ns = clock_monotonic_ns();
-		if (wake == CAPTURE_TARGET_GONE || now_ns >= end_ns || must_end(rec))
+		if (wake == CAPTURE_TARGET_GONE || wake == CAPTURE_STOPPED || now_ns >= end_ns ||
+		    must_end(rec))
 			break;
 		progress_update(&rec->progress, now_ns, capture_samples(rec->capture));
 		if (now_ns < window_ns)
@@ -267,6 +273,7 @@ static int end_sampling(struct recording *rec)
 		log_error("closing the books: %s", strerror(-err));
 	rec->is_over = true;
 	warn_throttled(rec);
+	record_tell_stopped(rec->capture);
 	if (!err)
 		err = record_window(rec, end_ns);
 	if (!err)

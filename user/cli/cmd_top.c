@@ -283,7 +283,7 @@ static int sample_until(struct top *top, uint64_t until_ns)
 			return wake;
 		}
 		take_keys(top);
-		if (wake == CAPTURE_TARGET_GONE || must_end(top))
+		if (wake == CAPTURE_TARGET_GONE || wake == CAPTURE_STOPPED || must_end(top))
 			return true;
 		if (clock_monotonic_ns() >= until_ns)
 			return false;
@@ -361,6 +361,7 @@ static int run(struct top *top)
 		err = sample(top);
 	top_screen_close(&top->screen);
 	capture_stop(top->capture);
+	record_tell_stopped(top->capture);
 	if (err)
 		return failure(top);
 	status = wait_for_command(top);

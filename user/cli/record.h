@@ -52,7 +52,8 @@ struct record_opts {
 	uint64_t min_block_ns, max_block_ns; /* of those */
 	struct opts_choices states;
 	const char *max_cpu;
-	uint32_t max_cpu_permille; /* of that */
+	uint32_t max_cpu_permille; /* of that: of each CPU, for stacks of waits */
+	double max_cpu_percent; /* of the machine; 0: no bound */
 
 	bool user_only, kernel_only, include_idle;
 	bool stacks; /* -g: accepted */
@@ -99,6 +100,10 @@ char *container_cgroup(const char *id);
 
 /* The mount point of the unified control group hierarchy. */
 const char *cgroup_root(void);
+
+/* Say why @cap's recording was ended before its time, and what to do about it; nothing where it was
+ * not. */
+void record_tell_stopped(struct capture *cap);
 
 /* What capture_open() needs; borrows from @opts. */
 struct capture_opts record_capture_opts(const struct record_opts *opts);

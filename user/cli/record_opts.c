@@ -169,11 +169,12 @@ static const struct opt record_options[] = {
 
 	{OPT_GROUP, .help = "Limits"},
 	{OPT_BYTES, 0, "max-memory", "BYTES", AT(max_memory_bytes, uint64_t), .min = 1 << 20,
-	 .help = "bound of the memory taken in the kernel: 64M"},
+	 .help = "bound of the memory taken in the kernel: 64M; and of bpfprof's own, at least "
+		 "64M: the recording ends beyond it"},
 	{OPT_STRING, 0, "max-cpu", "PCT", AT(max_cpu, const char *),
-	 .help = "bound of each CPU's time for stacks of waits (default: 1); beyond it chance "
-		 "picks "
-		 "waits by their length; 100: every wait"},
+	 .help = "bound of the recording's share of this machine's CPU time in 5 s: it ends beyond "
+		 "it; of waits, chance first picks those whose stacks are walked, so that they "
+		 "take half of it (without the option: 0.5 of each CPU; 100: every wait)"},
 	{OPT_STRING, 0, "btf", "FILE", AT(btf, const char *), .flags = OPT_IS_FILE,
 	 .help = "kernel types for a kernel without /sys/kernel/btf/vmlinux"},
 	{OPT_END},
@@ -222,7 +223,9 @@ const struct opts_spec record_spec = {
 		"from the servers in $DEBUGINFOD_URLS (libdebuginfod1); at the end they are "
 		"waited\n"
 		"for up to 10 s, or until Ctrl-C. sudo removes that variable: sudo -E, or\n"
-		"sudo --preserve-env=DEBUGINFOD_URLS.",
+		"sudo --preserve-env=DEBUGINFOD_URLS.\n"
+		"While root's file " LEDGER_STOP_FILE " is there (nobody else may write it),\n"
+		"no recording starts, and those that run write what they have and end.",
 	.options = record_options,
 	.examples = record_examples,
 	.writes_profiles = true,
@@ -315,6 +318,10 @@ static int check_max_cpu(struct record_opts *opts, struct buf *why)
 			   opts->max_cpu);
 		return -EINVAL;
 	}
+	opts->max_cpu_percent = opts->max_cpu && percent < 100 ? percent : 0;
+	/* The other half is for what each switch costs that no chance can spare. */
+	if (opts->max_cpu_percent > 0)
+		percent /= 2;
 	opts->max_cpu_permille = (uint32_t)(percent * 10 + 0.5);
 	return 0;
 }
@@ -327,7 +334,6 @@ static int check_waits(struct record_opts *opts, struct buf *why)
 			    : opts->max_block	   ? "-M"
 			    : opts->states.bits	   ? "--state"
 			    : opts->kernel_threads ? "--kernel-threads"
-			    : opts->max_cpu	   ? "--max-cpu"
 						   : NULL;
 
 	if (opts->off_cpu && opts->wall)
@@ -557,6 +563,8 @@ struct capture_opts record_capture_opts(const struct record_opts *opts)
 		.bucket_ns = opts->bucket_ns,
 		.max_depth = (uint32_t)opts->max_depth,
 		.max_kernel_bytes = opts->max_memory_bytes,
+		.max_own_bytes = opts->max_memory_bytes,
+		.max_cpu_percent = opts->max_cpu_percent,
 		.btf_path = opts->btf,
 		.follow_command = opts->args.command && !opts->all_cpus,
 		.parallelism = opts->parallelism,

@@ -141,6 +141,26 @@ static void warn_not_permitted(const struct ledger *ledger)
 	}
 }
 
+void record_tell_stopped(struct capture *cap)
+{
+	static const struct {
+		const char *reason, *fix;
+	} fixes[] = {
+		{"max_cpu", "a lower -F, a higher -c or --max-cpu, or fewer targets let it go on"},
+		{"max_memory", "a higher --max-memory, fewer targets or a shorter recording let it "
+			       "go on"},
+		{"stop_file", "remove it to record again"},
+	};
+	struct ledger_stopped stopped = capture_stopped(cap);
+	_cleanup_(buf_deinit) struct buf line;
+
+	buf_init(&line, BUF_NO_MAX);
+	ledger_format_stopped(&stopped, &line);
+	for (size_t i = 0; i < sizeof(fixes) / sizeof(*fixes); i++)
+		if (!strcmp(stopped.reason, fixes[i].reason))
+			log_warn("%s (%s)", buf_cstr(&line), fixes[i].fix);
+}
+
 void record_summary(const struct recording *rec, const struct profile *prof,
 		    const struct ledger *ledger)
 {

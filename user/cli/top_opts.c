@@ -110,7 +110,8 @@ static const struct opt top_options[] = {
 
 	{OPT_GROUP, .help = "Limits"},
 	{OPT_BYTES, 0, "max-memory", "BYTES", AT(record.max_memory_bytes, uint64_t), .min = 1 << 20,
-	 .help = "bound of the memory taken in the kernel: 64M"},
+	 .help = "bound of the memory taken in the kernel: 64M; and of bpfprof's own, at least "
+		 "64M: it ends beyond it"},
 	{OPT_STRING, 0, "btf", "FILE", AT(record.btf, const char *), .flags = OPT_IS_FILE,
 	 .help = "kernel types for a kernel without /sys/kernel/btf/vmlinux"},
 	{OPT_END},

@@ -44,6 +44,17 @@ function heldBack() {
 	return percent(sum('never_ran', 'busy'), sum('ticks'));
 }
 
+/* A recording that was ended before its time holds what it saw until then. */
+function stoppedText() {
+	const reasons = { max_cpu: 'its bound of CPU time (--max-cpu)', max_memory: 'its bound of memory (--max-memory)', stop_file: 'the file that forbids recording' };
+	const stopped = ledger && ledger.stopped, reason = textOf(stopped && stopped.reason);
+	if (!reason)
+		return '';
+	const observed = number(stopped, 'observed'), allowed = number(stopped, 'allowed');
+	const show = reason === 'max_cpu' ? value => value.toFixed(2) + ' %' : value => formatIn({ unit: 'bytes' }, value);
+	return 'by ' + (Object.hasOwn(reasons, reason) ? reasons[reason] : reason) + (allowed > 0 ? ': ' + show(observed) + ', allowed ' + show(allowed) : '');
+}
+
 /* { cls, text, title } of the ledger: green only when nothing was lost and the books balance. */
 function verdict() {
 	if (!ledger)
@@ -122,6 +133,7 @@ function evidenceRows() {
 	});
 	for (const event of ledgerEvents)
 		rows.push(['Event', event && typeof event === 'object' ? eventText(event) : '']);
+	rows.push(['Stopped early', stoppedText()]);
 	rows.push(['Ledger', facts.ledgerLine || ''], ['Verdict', verdict().text + (facts.balances ? ', the books balance' : facts.why ? ': ' + facts.why : '')],
 		  ['Stacks complete', shareText(completeShare())], ['Frames named', shareText(namedShare())],
 		  ['Profiler\'s cost', costText()], ['Report by', 'bpfprof ' + facts.version]);

@@ -298,6 +298,26 @@ static void add_exceptions(struct buf *out, const struct ledger_event *event)
 		add_count(out, ", and ", event->asleep, " asleep at the end");
 }
 
+void ledger_format_stopped(const struct ledger_stopped *stopped, struct buf *out)
+{
+	static const double mib = 1 << 20;
+
+	if (!strcmp(stopped->reason, "max_cpu"))
+		buf_printf(out,
+			   "stopped by --max-cpu: it took %.2f %% of this machine's CPU time, "
+			   "%.2f %% are allowed",
+			   stopped->observed, stopped->allowed);
+	else if (!strcmp(stopped->reason, "max_memory"))
+		buf_printf(out,
+			   "stopped by --max-memory: it took %.1f MiB of memory, %.1f MiB are "
+			   "allowed",
+			   stopped->observed / mib, stopped->allowed / mib);
+	else if (!strcmp(stopped->reason, "stop_file"))
+		buf_add_str(out, "stopped by the file " LEDGER_STOP_FILE);
+	else if (stopped->reason[0])
+		buf_printf(out, "stopped: %s", stopped->reason);
+}
+
 void ledger_format_line(const struct ledger *ledger, struct buf *out)
 {
 	_cleanup_(buf_deinit) struct buf why;
@@ -318,6 +338,9 @@ void ledger_format_line(const struct ledger *ledger, struct buf *out)
 		buf_add_str(out, "; balanced");
 	else
 		buf_printf(out, "; UNBALANCED: %s", buf_cstr(&why));
+	if (ledger->stopped.reason[0])
+		buf_add_str(out, "; ");
+	ledger_format_stopped(&ledger->stopped, out);
 }
 
 static struct ledger_event *find_event(struct ledger *ledger, const char *name)
@@ -445,6 +468,8 @@ static void merge_totals(struct ledger *dst, const struct ledger *src)
 	add_to(&dst->frames.lines_cut, src->frames.lines_cut);
 	add_reasons(&dst->frames.unnamed, &src->frames.unnamed);
 	merge_cost(&dst->cost, &src->cost);
+	if (!dst->stopped.reason[0])
+		dst->stopped = src->stopped;
 }
 
 int ledger_merge(struct ledger *dst, const struct ledger *src)

@@ -22,6 +22,9 @@
 
 enum { LEDGER_REASONS_MAX = 32, LEDGER_EVENTS_MAX = 8, LEDGER_NAME_MAX = 64 };
 
+/* While this file is there (root's, and nobody else may write it) nothing is recorded. */
+#define LEDGER_STOP_FILE "/run/bpfprof/stop"
+
 /* What the comment of a profile begins with that holds its ledger. */
 #define LEDGER_COMMENT "bpfprof-ledger: "
 
@@ -94,6 +97,13 @@ struct ledger_cost {
 	uint64_t verifier_insns;
 };
 
+/* What ended a recording before its time; "" where nothing did. Observed and allowed are percent of
+ * the machine's CPU time under "max_cpu", bytes under "max_memory", and 0 under "stop_file". */
+struct ledger_stopped {
+	char reason[16];
+	double observed, allowed;
+};
+
 struct ledger {
 	char kernel[64];
 	char arch[16];
@@ -103,6 +113,7 @@ struct ledger {
 	struct ledger_stacks stacks;
 	struct ledger_frames frames;
 	struct ledger_cost cost;
+	struct ledger_stopped stopped;
 };
 
 void ledger_init(struct ledger *ledger); /* all zero */
@@ -134,6 +145,9 @@ bool ledger_is_strictly_clean(const struct ledger *ledger);
 /* One line for the terminal and the flame graph's subtitle, in words. */
 void ledger_format_line(const struct ledger *ledger, struct buf *out);
 
+/* What @stopped says, in words without an end; nothing where nothing was stopped. */
+void ledger_format_stopped(const struct ledger_stopped *stopped, struct buf *out);
+
 /* The object of cli.md, on one line without newline. Keys as documented there; "kernel_runs" beside
  * "ran". */
 void ledger_to_json(const struct ledger *ledger, struct buf *out);
@@ -149,9 +163,9 @@ int ledger_from_json(const char *json, size_t len, struct ledger *out);
  * Events of the same name are added, others appended. Associative; durations and costs in time add,
  * peaks (memory, start, finish, instructions, deepest) become the larger one. Per-CPU rows are
  * dropped where only one side has them, because they could not add up to the sum any more. What
- * differs and cannot be added becomes "several" (kernel, arch), "" (unit) or 0 (period). `distinct`
- * adds, and so is an upper bound afterwards. 0; -ENOMEM; -E2BIG beyond LEDGER_EVENTS_MAX events,
- * @dst is then unchanged.
+ * differs and cannot be added becomes "several" (kernel, arch), "" (unit) or 0 (period); of two
+ * that were stopped @dst's reason stays. `distinct` adds, and so is an upper bound afterwards.
+ * 0; -ENOMEM; -E2BIG beyond LEDGER_EVENTS_MAX events, @dst is then unchanged.
  */
 int ledger_merge(struct ledger *dst, const struct ledger *src);
 

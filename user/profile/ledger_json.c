@@ -132,6 +132,18 @@ static void write_event(struct json *js, const struct ledger_event *event)
 	json_object_end(js);
 }
 
+static void write_stopped(struct json *js, const struct ledger_stopped *stopped)
+{
+	if (!stopped->reason[0])
+		return;
+	json_key(js, "stopped");
+	json_object_begin(js);
+	json_kv_str(js, "reason", stopped->reason);
+	json_kv_double(js, "observed", stopped->observed);
+	json_kv_double(js, "allowed", stopped->allowed);
+	json_object_end(js);
+}
+
 void ledger_to_json(const struct ledger *ledger, struct buf *out)
 {
 	struct json js;
@@ -142,6 +154,7 @@ void ledger_to_json(const struct ledger *ledger, struct buf *out)
 	json_kv_str(&js, "kernel", ledger->kernel);
 	json_kv_str(&js, "arch", ledger->arch);
 	json_kv_double(&js, "duration_s", ledger->duration_s);
+	write_stopped(&js, &ledger->stopped);
 	json_key(&js, "events");
 	json_array_begin(&js);
 	for (uint32_t i = 0; i < ledger->event_cnt; i++)
@@ -331,7 +344,8 @@ static int read_events(const cJSON *array, struct ledger *ledger)
 	return 0;
 }
 
-static int read_duration(const cJSON *node, double *out)
+/* Of what is not negative: a time in seconds, a share, bytes. */
+static int read_number(const cJSON *node, double *out)
 {
 	if (!node)
 		return 0;
@@ -339,6 +353,20 @@ static int read_duration(const cJSON *node, double *out)
 		return -EBADMSG;
 	*out = node->valuedouble;
 	return 0;
+}
+
+static int read_stopped(const cJSON *object, struct ledger_stopped *out)
+{
+	int err;
+
+	if (!object)
+		return 0;
+	if (!cJSON_IsObject(object))
+		return -EBADMSG;
+	err = read_name(child(object, "reason"), out->reason, sizeof(out->reason));
+	if (!err)
+		err = read_number(child(object, "observed"), &out->observed);
+	return err ? err : read_number(child(object, "allowed"), &out->allowed);
 }
 
 static int read_ledger(const cJSON *root, struct ledger *ledger)
@@ -351,7 +379,9 @@ static int read_ledger(const cJSON *root, struct ledger *ledger)
 	if (!err)
 		err = read_name(child(root, "arch"), ledger->arch, sizeof(ledger->arch));
 	if (!err)
-		err = read_duration(child(root, "duration_s"), &ledger->duration_s);
+		err = read_number(child(root, "duration_s"), &ledger->duration_s);
+	if (!err)
+		err = read_stopped(child(root, "stopped"), &ledger->stopped);
 	if (!err)
 		err = read_counts(stacks, &ledger->stacks, stack_fields, FIELD_CNT(stack_fields));
 	if (!err)
