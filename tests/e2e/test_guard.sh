@@ -26,7 +26,8 @@ stopped()
 # evident NAME TEXT: in the page as a browser makes it
 evident()
 {
-	chromium --headless --no-sandbox --disable-gpu --user-data-dir="$TMPDIR/browser" --dump-dom "file://$out/$1.html" \
+	env -u LD_PRELOAD chromium --headless --no-sandbox --disable-gpu --user-data-dir="$TMPDIR/browser" --virtual-time-budget=3000 \
+		--dump-dom "file://$out/$1.html" \
 		2>>"$log" | grep -o -- "$2"
 }
 
