@@ -233,6 +233,16 @@ $(O)/tests/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libbpfprof.a $(O)/.cc-flags | $(O)/.
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -iquote tests/fuzz -fsanitize=fuzzer -MMD -MP -MF $@.d \
 		-o $@ $< $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
 
+# Only what is counted: no optimisation, which would merge lines, and the tests' own debugging information.
+.PHONY: coverage coverage-bins
+coverage: ## lines of user/ that unit tests and fuzz corpora reach, readers of foreign bytes at least 90 %
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --fuzz --unit; fi
+	+@$(SUBMAKE) O=$(O)/coverage CC=$(CLANG) CFLAGS='-O0 -g -fprofile-instr-generate -fcoverage-mapping' \
+		LDFLAGS=-fprofile-instr-generate coverage-bins
+	@tools/coverage $(O)/coverage
+
+coverage-bins: $(UNIT_BINS) $(FUZZ_BINS) $(O)/user/main.o
+
 .PHONY: bench
 bench: all ## measure the program's own cost (tests/bench)
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi

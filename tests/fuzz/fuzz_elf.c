@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: a whole ELF image, opened from memory: build-id, segments, symbols, PLT. */
+/* Fuzz target: a whole ELF image, opened from memory: build-id, segments, symbols, PLT, functions,
+ * libraries. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "elf/elf_file.h"
+#include "elf/functions.h"
+#include "elf/needed.h"
 #include "elf/segments.h"
 #include "elf/symtab.h"
 #include "fuzz_image.h"
@@ -59,12 +62,41 @@ static void fuzz_segments(const void *image, size_t len, int fd)
 	elf_segments_deinit(&from_file);
 }
 
+static void check_needed(void *arg, const char *name, const char *folders)
+{
+	size_t *bytes = arg;
+
+	*bytes += strlen(name) + (folders ? strlen(folders) : 0);
+}
+
+/* Each function is found where it begins, and ends no sooner. */
+static void fuzz_functions(const struct elf_file *elf)
+{
+	struct functions functions = {0};
+	uint64_t start;
+
+	if (functions_from_elf(elf, NULL, &functions))
+		return;
+	for (size_t i = 0; i < functions.cnt && i < 64; i++) {
+		const struct function *function = &functions.items[i];
+
+		if (!*function->name || (i && function[-1].vaddr > function->vaddr) ||
+		    !functions_at(&functions, function->vaddr))
+			abort();
+		functions_extent(&functions, function);
+		if (!unwind_table_start(elf, function->vaddr, &start) && start > function->vaddr)
+			abort();
+	}
+	functions_deinit(&functions);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	void *copy = image_copy(data, len);
 	struct symtab *symtab = NULL;
 	struct elf_file *elf;
 	uint8_t build_id[20];
+	size_t needed_bytes = 0;
 
 	fuzz_build_id_fd(image_fd(data, len));
 	fuzz_segments(copy, len, image_fd(data, len));
@@ -73,6 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		elf_build_id(elf, build_id, sizeof(build_id));
 		if (!symtab_from_elf(elf, NULL, &symtab))
 			look_around(symtab);
+		elf_each_needed(elf, check_needed, &needed_bytes);
+		fuzz_functions(elf);
 	}
 	symtab_free(symtab);
 	elf_file_free(elf);

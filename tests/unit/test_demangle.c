@@ -134,6 +134,11 @@ static void test_rust_v0(void **state)
 		{"_RINvC7mycrate3fooKVNtB2_1SS1xh1_EE", "mycrate::foo::<{mycrate::S { x: 1 }}>"},
 		{"_RINvC7mycrate3fooKVNtB2_1STh1_EE", "mycrate::foo::<{mycrate::S(1)}>"},
 		{"_RINvC7mycrate3fooKVNtB2_1SUE", "mycrate::foo::<{mycrate::S}>"},
+		{"_RINvC7mycrate3fooKc1_Kc7f_E", "mycrate::foo::<'\\u{1}', '\\u{7f}'>"},
+		{"_RINvC7mycrate3fooKRec3a90a22_E", "mycrate::foo::<\"é\\n\\\"\">"},
+		{"_RINvC7mycrate3fooKe6869_E", "mycrate::foo::<{*\"hi\"}>"},
+		{"_RINvC7mycrate3fooKRj7b_KQRj7b_E", "mycrate::foo::<{&123}, {&mut &123}>"},
+		{"_RINvC7mycrate3fooKj7b_KBg_E", "mycrate::foo::<123, 123>"},
 		{"_RINvC7mycrate3fooL_E", "mycrate::foo::<'_>"},
 		{"_RNvNtC7mycrateu8gre_7ka6fstrae_pja", "_RNvNtC7mycrateu8gre_7ka6fstrae_pja"},
 		{"_RNvC7mycrateu9strae_oqa", "mycrate::straße"},
@@ -161,6 +166,11 @@ static void test_broken_rust_v0(void **state)
 		{"_RINvC7mycrate3fooKb1", "_RINvC7mycrate3fooKb1"},
 		{"_RINvC7mycrate3fooKRe61", "_RINvC7mycrate3fooKRe61"},
 		{"_RINvC7mycrate3fooKb2_E", "_RINvC7mycrate3fooKb2_E"},
+		{"_RINvC7mycrate3fooKc1000000_E", "_RINvC7mycrate3fooKc1000000_E"},
+		{"_RINvC7mycrate3fooKjxyz_E", "_RINvC7mycrate3fooKjxyz_E"},
+		{"_RINvC7mycrate3fooKRe616_E", "_RINvC7mycrate3fooKRe616_E"},
+		{"_RINvC7mycrate3fooKVNtB2_1SXE", "_RINvC7mycrate3fooKVNtB2_1SXE"},
+		{"_RINvC7mycrate3fooKZE", "_RINvC7mycrate3fooKZE"},
 		{"_RINvC7mycrate3fooFGzzzzzzzzzz_EuE", "_RINvC7mycrate3fooFGzzzzzzzzzz_EuE"},
 	};
 
