@@ -122,9 +122,10 @@ static Dwarf_Frame *frame_at(struct libdw_chain *chain, uint64_t ip)
 bool libdw_chain_has_cfi(struct libdw_chain *chain, uint64_t ip)
 {
 	Dwarf_Frame *frame = frame_at(chain, ip);
+	bool has_cfi = frame;
 
 	free(frame);
-	return frame;
+	return has_cfi;
 }
 
 bool libdw_chain_cfa(struct libdw_chain *chain, const struct user_regs_struct *regs, uint64_t *out)
