@@ -142,7 +142,8 @@ def leftovers(recording, target, before, may_be_missing):
     left = still_there(before)
     if left:
         return f"in the kernel: {sorted(left, key=str)[:8]}"
-    if target.is_probed() or target.code() != target.clean:
+    # Programs may be gone before the probe that ran them.
+    if not wait_until(lambda: target.code() == target.clean, GONE_WITHIN_S):
         return f"the code of the target is {target.code().hex()}, was {target.clean.hex()}"
     return recording.wrong_files(may_be_missing)
 
