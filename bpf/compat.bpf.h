@@ -76,6 +76,21 @@ static __always_inline struct bp_queue compat_queue(struct task_struct *task)
 	};
 }
 
+/* May a task that is asleep be on a run queue still ("sched/fair: Implement delayed
+ * dequeue", 6.12)? */
+static __always_inline bool compat_delays_dequeue(void)
+{
+	struct sched_entity *entity = NULL;
+
+	return bpf_core_field_exists(entity->sched_delayed);
+}
+
+/* Is @task, a pointer that the verifier knows as a task's, on a run queue, and not asleep? */
+static __always_inline bool compat_is_runnable(struct task_struct *task)
+{
+	return task->on_rq && !(compat_delays_dequeue() && task->se.sched_delayed);
+}
+
 /* The clock of the run queue that we run on, which is late by a tick at most. */
 static __always_inline __u64 compat_queue_clock_here(void)
 {

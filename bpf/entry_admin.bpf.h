@@ -125,14 +125,16 @@ int bp_idle_exits(struct bpf_raw_tracepoint_args *ctx)
 	return BPF_CORE_READ(idle, nivcsw);
 }
 
-/* 1: bp_wakeup is not needed on this kernel, which keeps the account: some have it, but switched
- * off, and then do not know that we have come to this CPU. */
+/* Does this kernel keep the account of run queues? Some have it, but switched off, and then do not
+ * know that we have come to this CPU. enum bp_queue_times */
 SEC("raw_tp")
 int bp_queue_times(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 
-	return compat_has_queue_times() && BPF_CORE_READ(task, sched_info.last_arrival);
+	if (!compat_has_queue_times() || !BPF_CORE_READ(task, sched_info.last_arrival))
+		return BP_QUEUE_TIMES_NONE;
+	return compat_delays_dequeue() ? BP_QUEUE_TIMES_MISLEAD : BP_QUEUE_TIMES_HOLD;
 }
 
 _Static_assert(sizeof(struct bp_exe_key) == 5 * sizeof(__u64),

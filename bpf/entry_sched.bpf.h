@@ -10,6 +10,7 @@
  *	bp_wakeup	stamps the end of being blocked; it costs a switch as much again as all that
  *			is stamped here, and is not attached where the kernel's own account of time
  *			on run queues tells the same (ctl.queue_times)
+ *	bp_migrated	notes whose account is wrong
  *	bp_waking	--wakers: the stack of who ended it
  *	bp_born, bp_renamed	threads that come, and whose time is another name's from now on
  *
@@ -389,6 +390,24 @@ int bp_switch(__u64 *ctx)
 
 	if (sched_begin(&sched))
 		sched_switch(ctx, &sched, prev, next, now_ns);
+	return 0;
+}
+
+/*
+ * A task that is asleep, but still on the run queue (compat_delays_dequeue()), may be moved to
+ * another. The kernel then notes the time as if it had been woken, and keeps it.
+ */
+SEC("tp_btf/sched_migrate_task")
+int bp_migrated(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct bp_thread *t;
+
+	if (!compat_delays_dequeue() || !task->se.sched_delayed)
+		return 0;
+	t = thread_get(task);
+	if (t)
+		thread_distrust_queue(t);
 	return 0;
 }
 

@@ -14,13 +14,15 @@ static __always_inline bool thread_is_ours(struct task_struct *task)
 /* The recording begins for @task, which was there before. */
 static __always_inline void thread_begin(struct bp_thread *t, struct task_struct *task)
 {
-	t->part = task->on_cpu	? BP_PART_RUNNING
-		  : task->on_rq ? BP_PART_PREEMPTED
-				: part_of_state(compat_task_state(task));
+	t->part = task->on_cpu		     ? BP_PART_RUNNING
+		  : compat_is_runnable(task) ? BP_PART_PREEMPTED
+					     : part_of_state(compat_task_state(task));
 	t->since_ns = bpf_ktime_get_ns();
 	/* The clock of the queue that it was on stands still while that CPU is idle. */
 	thread_note_leaving(t, task);
 	t->left_clock_ns = compat_queue_clock_here();
+	if (part_is_blocked(t->part) && compat_queue(task).since_ns)
+		thread_distrust_queue(t);
 	if (t->part == BP_PART_RUNNING)
 		process_runs(task, 1);
 }

@@ -14,7 +14,8 @@ struct bp_totals {
 struct bp_thread {
 	__u64 since_ns; /* when its state began */
 	__u64 wake_ns; /* when it was woken last */
-	/* By the kernel's account, when it left: the run queue's clock, and its time on queues. */
+	/* By the kernel's account, when it left: the run queue's clock (0: the account of this wait
+	 * is wrong), and its time on queues. */
 	__u64 left_clock_ns, left_delay_ns;
 	__u64 charged_ns; /* a window's end: what lies before has been recorded */
 	__u64 cpu_ns, blocked_ns, runnable_ns; /* of states that have ended */
@@ -77,10 +78,17 @@ static __always_inline struct bp_wait thread_wait(const struct bp_thread *t, __u
 	return wait;
 }
 
+/* The kernel's account says that it has been woken, and it is asleep: until it leaves a CPU again,
+ * the account does not count. */
+static __always_inline void thread_distrust_queue(struct bp_thread *t)
+{
+	t->left_clock_ns = 0;
+}
+
 /*
  * By the kernel's account it is on a run queue since @since_ns (0: on none), after @delay_ns in all
  * on others: hence when it was woken. The account is by another clock, so that only its differences
- * count.
+ * count. Where it is wrong, the thread counts as woken when it comes back.
  */
 static __always_inline void thread_note_queue(struct bp_thread *t, __u64 since_ns, __u64 delay_ns,
 					      __u64 now_ns)
@@ -89,7 +97,9 @@ static __always_inline void thread_note_queue(struct bp_thread *t, __u64 since_n
 		ns_between(t->left_clock_ns + ns_between(t->left_delay_ns, delay_ns), since_ns);
 	__u64 most_ns = ns_between(t->since_ns, now_ns);
 
-	t->wake_ns = since_ns ? t->since_ns + (blocked_ns < most_ns ? blocked_ns : most_ns) : 0;
+	t->wake_ns = 0;
+	if (since_ns && t->left_clock_ns)
+		t->wake_ns = t->since_ns + (blocked_ns < most_ns ? blocked_ns : most_ns);
 }
 
 /* Its wait, as far as it has not been recorded yet. */

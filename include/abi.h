@@ -242,6 +242,13 @@ struct bp_shard {
 	struct bp_event_counters events[BP_EVENTS_MAX];
 };
 
+/* Does the kernel's account of time on run queues say when threads are woken? */
+enum bp_queue_times {
+	BP_QUEUE_TIMES_NONE, /* no, or not at once: bp_wakeup is attached instead */
+	BP_QUEUE_TIMES_HOLD,
+	BP_QUEUE_TIMES_MISLEAD, /* but for some that are asleep, which bp_migrated knows */
+};
+
 /* In mmap-able memory, one element. */
 struct bp_ctl {
 	__u32 epoch;
@@ -249,8 +256,7 @@ struct bp_ctl {
 	__u32 rows_nr; /* counts what was published and withdrawn */
 	struct bp_rows vdso_rows;
 	__u32 module_loads; /* counted by bp_module */
-	__u32 queue_times; /* set by userspace: the kernel's account says when threads are woken,
-			      and bp_wakeup is not attached */
+	__u32 queue_times; /* enum bp_queue_times, set by userspace */
 	__u32 pad;
 	/* When threads' times began and ended, CLOCK_MONOTONIC; 0: not yet. */
 	__u64 waits_start_ns, waits_end_ns;

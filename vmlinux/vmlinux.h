@@ -185,6 +185,7 @@ struct cfs_rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+	unsigned char sched_delayed; /* asleep, but still on the run queue: since 6.12 */
 };
 
 /* With CONFIG_SCHED_INFO: what a task has waited for a CPU, ns. */

@@ -147,6 +147,48 @@ check "thinned: what is seldom and long is as exact" says thinned 'sleep_(50|300
 check "thinned: what is frequent and short is scaled" within 5 "$(value thinned blocked comm='sleep_(100us|1ms|10ms)')" \
 	"$(truth thinned blocked 'sleep_(100us|1ms|10ms)')"
 
+# --- Asleep, but still on the run queue, and moved to another (kernels since 6.12) ---
+
+moved_within()
+{
+	waits moved --off-cpu --max-cpu 100 --by comm,tid -- moves_asleep 3 && lost_nothing moved
+}
+# Twelve who sleep before the recording, and beyond it.
+moved_before()
+{
+	local asleep=
+	: >"$TMPDIR/moved"
+	for _ in $(seq 12); do
+		moves_asleep 0.1 3500 >>"$TMPDIR/moved" 2>>"$log" &
+		asleep=$asleep,$!
+	done
+	sleep 1
+	waits moved --off-cpu --by comm,tid -p "${asleep#,}" -d 1 && lost_nothing moved
+	# shellcheck disable=SC2046 # one word each
+	wait $(tr , ' ' <<<"$asleep")
+	cp "$TMPDIR/moved" "$TMPDIR/out/moved.truth"
+}
+# whether_moved WHEN WHAT ARG...: moved_WHEN again until the kernel's account is wrong, which it is by chance, and then a
+# case that `check ARG...` decides.
+whether_moved()
+{
+	for _ in $(seq 8); do
+		"moved_$1" >>"$log" 2>&1
+		if is "$(truth moved misled moved) > 0"; then
+			check "$2" "${@:3}"
+			return
+		fi
+	done
+	skip "$2" "the kernel's account is not wrong here"
+}
+whether_moved within "moved while asleep: blocked as long as it slept, whatever the kernel's account says" \
+	says moved moved blocked=in_calls
+all_were_blocked()
+{
+	within 1 "$(value moved blocked comm=moved)" "12 * $(duration moved)"
+}
+whether_moved before "moved before the beginning: blocked all the time" all_were_blocked
+
 # --- Blocked before the beginning, and after the end ---
 
 start_ready blocked

@@ -6,7 +6,7 @@
 . tests/e2e/live.sh
 export PYTHONDONTWRITEBYTECODE=1
 cp "$workloads/waits_all" "$TMPDIR/bin/"
-for program in sleeps mutex pingpong direct_reads migrates starved lives blocked crowd; do
+for program in sleeps mutex pingpong direct_reads migrates moves_asleep starved lives blocked crowd; do
 	compile $program $program.c -Wall -Wextra -Wshadow
 done
 

@@ -316,6 +316,11 @@ static void test_queue(void **state)
 	assert_int_equal(thread_wait(&t, 1000, 2000).runnable_ns, 1000);
 	thread_note_queue(&t, 900000, 70, 2000);
 	assert_int_equal(t.wake_ns, 2000);
+	/* Moved while it was asleep: woken or not, it is known to have been once it is back. */
+	thread_distrust_queue(&t);
+	thread_note_queue(&t, 500300, 70, 2000);
+	assert_int_equal(t.wake_ns, 0);
+	assert_int_equal(thread_wait(&t, 1000, 2000).blocked_ns, 1000);
 }
 
 int main(void)

@@ -41,11 +41,12 @@ static void add_cost(const struct bpf_program *prog, struct program_stats *sum)
 void loader_cost(const struct loader *loader, struct program_stats *out)
 {
 	const struct bpf_program *const programs[] = {
-		loader->skel->progs.bp_switch,	     loader->skel->progs.bp_wakeup,
-		loader->skel->progs.bp_resumed,	     loader->skel->progs.bp_waking,
-		loader->skel->progs.bp_born,	     loader->skel->progs.bp_renamed,
-		loader->skel->progs.bp_heap_session, loader->skel->progs.bp_heap_enter,
-		loader->skel->progs.bp_heap_leave,   loader->skel->progs.bp_heap_free,
+		loader->skel->progs.bp_switch,	   loader->skel->progs.bp_wakeup,
+		loader->skel->progs.bp_resumed,	   loader->skel->progs.bp_waking,
+		loader->skel->progs.bp_born,	   loader->skel->progs.bp_renamed,
+		loader->skel->progs.bp_migrated,   loader->skel->progs.bp_heap_session,
+		loader->skel->progs.bp_heap_enter, loader->skel->progs.bp_heap_leave,
+		loader->skel->progs.bp_heap_free,
 	};
 
 	*out = (struct program_stats){0};

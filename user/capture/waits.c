@@ -97,6 +97,7 @@ void waits_choose_programs(struct bpfprof *skel, const struct capture_opts *opts
 	bpf_program__set_autoload(skel->progs.bp_adopt, is_attached);
 	bpf_program__set_autoload(skel->progs.bp_wakeup, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_queue_times, is_wanted);
+	bpf_program__set_autoload(skel->progs.bp_migrated, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_resumed, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_renamed, is_wanted);
 	bpf_program__set_autoload(skel->progs.bp_collect, is_wanted);
@@ -193,27 +194,30 @@ static int attach_raw(struct bpf_program *prog, const char *tracepoint, struct b
 }
 
 /* New threads first, so that each is either adopted or seen to be born. */
-static int attach(struct bpfprof *skel, bool has_queue_times)
+static int attach(struct bpfprof *skel, enum bp_queue_times queue_times)
 {
 	const char *resume = skel->rodata->cfg.resumes_by_irq ? irq_tracepoint : resume_tracepoint;
 	int err = attach_raw(skel->progs.bp_born, NULL, &skel->links.bp_born);
 
 	err = err ? err : attach_raw(skel->progs.bp_resumed, resume, &skel->links.bp_resumed);
-	if (!err && !has_queue_times)
+	if (!err && queue_times == BP_QUEUE_TIMES_NONE)
 		err = attach_raw(skel->progs.bp_wakeup, NULL, &skel->links.bp_wakeup);
+	if (!err && queue_times == BP_QUEUE_TIMES_MISLEAD)
+		err = attach_raw(skel->progs.bp_migrated, NULL, &skel->links.bp_migrated);
 	err = err ? err : attach_raw(skel->progs.bp_renamed, NULL, &skel->links.bp_renamed);
 	err = err ? err : attach_raw(skel->progs.bp_waking, NULL, &skel->links.bp_waking);
 	return err ? err : attach_raw(skel->progs.bp_switch, NULL, &skel->links.bp_switch);
 }
 
 /* Wakers are asked for at wake-ups, which have to be seen then. */
-static bool has_queue_times(const struct bpfprof *skel)
+static enum bp_queue_times queue_times(const struct bpfprof *skel)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 
-	return !skel->rodata->cfg.wakers &&
-	       !bpf_prog_test_run_opts(bpf_program__fd(skel->progs.bp_queue_times), &opts) &&
-	       opts.retval == 1;
+	if (skel->rodata->cfg.wakers ||
+	    bpf_prog_test_run_opts(bpf_program__fd(skel->progs.bp_queue_times), &opts))
+		return BP_QUEUE_TIMES_NONE;
+	return opts.retval;
 }
 
 int waits_start(struct waits *waits, struct loader *loader, const struct number_set *cpus)
@@ -222,7 +226,7 @@ int waits_start(struct waits *waits, struct loader *loader, const struct number_
 	int err = 0;
 
 	waits->loader = loader;
-	loader->mem.ctl->queue_times = has_queue_times(skel);
+	loader->mem.ctl->queue_times = queue_times(skel);
 	if (skel->rodata->cfg.resumes_by_irq)
 		err = open_bells(waits, cpus);
 	if (!err)
@@ -256,6 +260,7 @@ void waits_stop(struct waits *waits)
 	skel = waits->loader->skel;
 	detach(&skel->links.bp_switch);
 	detach(&skel->links.bp_wakeup);
+	detach(&skel->links.bp_migrated);
 	detach(&skel->links.bp_waking);
 	detach(&skel->links.bp_born);
 	detach(&skel->links.bp_renamed);
