@@ -170,13 +170,17 @@ truth_write(const struct truth *truth, const char *comm, long pid, long tid, con
 		give_up("stdout");
 }
 
-/* The calling thread's line; @more is a format, with which the line ends: "cause=sleep". */
+/*
+ * The calling thread's line; @more is a format, with which the line ends: "cause=sleep". From then
+ * on it is called `told`: its end, in which it may be preempted for long, is not part of the truth.
+ */
 #define truth_tell(truth, ...)                                                               \
 	do {                                                                                 \
 		char comm_[16];                                                              \
                                                                                              \
-		truth_end(truth);                                                            \
 		prctl(PR_GET_NAME, comm_);                                                   \
+		truth_end(truth);                                                            \
+		prctl(PR_SET_NAME, "told");                                                  \
 		truth_write(truth, comm_, (long)getpid(), syscall(SYS_gettid), __VA_ARGS__); \
 	} while (0)
 
