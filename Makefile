@@ -50,7 +50,7 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pr
 	-Wpointer-arith -Wno-unused-parameter -Wno-missing-field-initializers \
 	-fno-omit-frame-pointer -D_GNU_SOURCE $(OUR_HEADERS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := $(LDFLAGS)
-LIBS     := -lbpf -lelf -llzma -lcjson -lxxhash -lncursesw -ltinfo -lcapstone -lseccomp -lz -lpthread -ldl -lm
+LIBS     := -lbpf -lelf -llzma -lcjson -lxxhash -lncursesw -ltinfo -lcapstone -lseccomp -lsqlite3 -lz -lpthread -ldl -lm
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
 	-Wno-missing-field-initializers -Wno-unused-function -D__TARGET_ARCH_$(BPF_ARCH) \
 	-iquote include -iquote vmlinux -iquote bpf $(MULTIARCH:%=-idirafter $(SYSROOT)/usr/include/% -idirafter /usr/%/include)
