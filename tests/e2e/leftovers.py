@@ -5,8 +5,8 @@
     leftovers.py [--seed N] BPFPROF TARGET FUNCTION FOLDER
 
 TARGET is a program that computes in FUNCTION. One line per case, as the scripts print them. What is looked for: BPF
-programs, maps, links and type information by their ids, entries of uprobe_events, a breakpoint in the target's code, and
-files in FOLDER that nobody asked for or that cannot be read."""
+programs, maps, links and type information by their ids, entries of uprobe_events, a breakpoint in the target's code, the
+weight of the session among others (autogroup(7)), and files in FOLDER that nobody asked for or that cannot be read."""
 
 import argparse
 import ctypes
@@ -25,6 +25,7 @@ KILLS = 30
 RECORDED_S = 0.6
 GONE_WITHIN_S = 30
 EVENT_LISTS = [pathlib.Path(folder) / "uprobe_events" for folder in ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")]
+AUTOGROUP = pathlib.Path("/proc/self/autogroup")
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -42,6 +43,8 @@ def kernel_objects():
     for path in EVENT_LISTS:
         if path.exists():
             found |= {("uprobe", line) for line in path.read_text().splitlines()}
+    if AUTOGROUP.exists():
+        found.add(("autogroup", AUTOGROUP.read_text()))
     return found
 
 

@@ -3,20 +3,15 @@
 #ifndef BPFPROF_BASE_PRIORITY_H
 #define BPFPROF_BASE_PRIORITY_H
 
-struct priority {
-	int nice;
-	int autogroup_nice; /* PRIORITY_NO_AUTOGROUP: there is none */
-};
-
-enum { PRIORITY_NO_AUTOGROUP = 100 };
-
 /*
  * Prefer the calling thread, for work of some tens of milliseconds that somebody waits for: as one
- * of many it would take several times as long. With kernel.sched_autogroup_enabled nice values
- * count within a session only, so the session is preferred too, for as long (sched(7)). Without
- * CAP_SYS_NICE nothing changes. Returns what priority_restore() wants.
+ * of many it would take several times as long. Where kernel.sched_autogroup_enabled is set this
+ * counts within a session only (sched(7)); the session's own weight is left alone, because it would
+ * outlive a process that is killed meanwhile, and kernel threads, RCU's among them, starve beside a
+ * session that weighs 86 times as much. Without CAP_SYS_NICE nothing changes. Returns what
+ * priority_restore() wants.
  */
-struct priority priority_raise(void);
-void priority_restore(const struct priority *before);
+int priority_raise(void);
+void priority_restore(int before);
 
 #endif

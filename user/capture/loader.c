@@ -389,8 +389,7 @@ int loader_open(struct loader *loader, const struct capture_opts *opts,
 {
 	struct number_set present = {0};
 	bool has_targets;
-	struct priority priority;
-	int err;
+	int err, priority;
 
 	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1};
 	libbpf_set_print(loader_print);
@@ -409,7 +408,7 @@ int loader_open(struct loader *loader, const struct capture_opts *opts,
 		bpfprof__destroy(loader->skel);
 		err = loader_load(loader, opts, samplers, false);
 	}
-	priority_restore(&priority);
+	priority_restore(priority);
 	if (!err)
 		err = loader_fill(loader, opts, &present);
 	number_set_deinit(&present);

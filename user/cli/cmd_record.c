@@ -266,7 +266,7 @@ static void warn_throttled(const struct recording *rec)
 static int end_sampling(struct recording *rec)
 {
 	uint64_t end_ns = clock_monotonic_ns();
-	struct priority priority = priority_raise();
+	int priority = priority_raise();
 	int err = capture_stop(rec->capture);
 
 	if (err)
@@ -278,7 +278,7 @@ static int end_sampling(struct recording *rec)
 		err = record_window(rec, end_ns);
 	if (!err)
 		err = record_stats(rec);
-	priority_restore(&priority);
+	priority_restore(priority);
 	return err;
 }
 
