@@ -64,6 +64,16 @@ static int try_vfork(void)
 	return result_of(syscall(SYS_clone, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0));
 }
 
+static int try_copy(void)
+{
+	/* As capture/releaser.c does. */
+	long pid = syscall(SYS_clone, 0, 0, 0, 0, 0);
+
+	if (!pid)
+		_exit(0);
+	return result_of(pid);
+}
+
 static int try_clone3(void)
 {
 	return result_of(syscall(SYS_clone3, NULL, 0));
@@ -280,6 +290,7 @@ static const struct {
 	{"execve", try_execve, {ENDED, ENDED, ENDED}},
 	{"fork", try_fork, {ENDED, ENDED, ENDED}},
 	{"vfork", try_vfork, {ENDED, ENDED, ENDED}},
+	{"a copy", try_copy, {ENOSYS, 0, 0}},
 	{"clone3", try_clone3, {ENOSYS, ENOSYS, ENOSYS}},
 	{"ptrace", try_ptrace, {ENDED, ENDED, ENDED}},
 	{"writing into memory", try_write_memory, {ENDED, ENDED, ENDED}},

@@ -138,7 +138,7 @@ static int add_common(scmp_filter_ctx filter)
 			     SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
 	if (!err)
 		err = seccomp_rule_add(filter, SCMP_ACT_TRAP, SCMP_SYS(clone), 1,
-				       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+				       SCMP_A0(SCMP_CMP_MASKED_EQ, CSIGNAL, SIGCHLD));
 	err = err ? err : allow_if(filter, SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_EQ, 0));
 	err = err ? err : allow_if(filter, SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_EQ, self));
 	/* Ctrl-Z on a full screen. */
@@ -155,6 +155,8 @@ static int add_recording(scmp_filter_ctx filter, pid_t child)
 
 	for (size_t i = 0; i < ARRAY_CNT(bpf_commands) && !err; i++)
 		err = allow_if(filter, SCMP_SYS(bpf), SCMP_A0(SCMP_CMP_EQ, bpf_commands[i]));
+	/* Copies that let go of probes: capture/releaser.h. */
+	err = err ? err : allow_if(filter, SCMP_SYS(clone), SCMP_A0(SCMP_CMP_EQ, 0));
 	/* Is it there? */
 	err = err ? err : allow_if(filter, SCMP_SYS(kill), SCMP_A1(SCMP_CMP_EQ, 0));
 	if (!err && child)

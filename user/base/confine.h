@@ -4,7 +4,9 @@
  * seccomp filter on all of its threads. A call is treated in one of three ways:
  *
  *	allowed  what the rest of the work makes, some of it with certain arguments only (maps of
- *	         BPF but no new program, threads but no process, memory but none to execute)
+ *	         BPF but no new program, threads but no process, memory but none to execute; a
+ *	         recording may make copies of itself, which are as confined, but not as
+ *	         fork() and system() do)
  *	ended    what only somebody makes who has taken us over: to execute a program, to trace or
  *	         write into a process, to load a module, to mount, to become another user. The
  *	         process ends there, with one line that names the call

@@ -5,8 +5,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,8 +18,7 @@
 #include "capture/heap.h"
 #include "capture/heap_follow.h"
 #include "capture/loader.h"
-
-enum { CLOSERS_MAX = 64 };
+#include "capture/releaser.h"
 
 /* enum bpf_attach_type of 6.6 and 6.13; Debian 12's headers are of 6.1. */
 enum { TRACE_UPROBE_MULTI = 48, TRACE_UPROBE_SESSION = 57 };
@@ -185,45 +184,32 @@ int heap_probe(struct heap *heap, pid_t tgid, const char *path, const struct hea
 				  : probe_pairs(heap, tgid, path, places);
 }
 
-/* Links of one kind, taken one by one by whoever closes. */
-struct closing {
-	struct heap *heap;
-	bool frees;
-	size_t next; /* atomic */
-};
-
-static void *close_some(void *arg)
+static int link_fd(const struct heap_link *link)
 {
-	struct closing *closing = arg;
-	size_t i;
+	return link->link ? bpf_link__fd(link->link) : link->fd;
+}
 
-	while ((i = __atomic_fetch_add(&closing->next, 1, __ATOMIC_RELAXED)) <
-	       closing->heap->link_cnt) {
-		const struct heap_link *link = &closing->heap->links[i];
+static void close_links(struct heap *heap, bool frees)
+{
+	_cleanup_free_ int *fds = malloc((heap->link_cnt + 1) * sizeof(*fds));
+	struct releaser releaser;
+	size_t cnt = 0;
 
-		if (link->frees != closing->frees)
+	for (size_t i = 0; fds && i < heap->link_cnt; i++)
+		if (heap->links[i].frees == frees)
+			fds[cnt++] = link_fd(&heap->links[i]);
+	releaser_begin(&releaser, fds, cnt);
+	for (size_t i = 0; i < heap->link_cnt; i++) {
+		const struct heap_link *link = &heap->links[i];
+
+		if (link->frees != frees)
 			continue;
 		if (link->link)
 			bpf_link__destroy(link->link);
 		else
 			close(link->fd);
 	}
-	return NULL;
-}
-
-/* Each takes the kernel some 50 ms of waiting, which it does for many at once. */
-static void close_links(struct heap *heap, bool frees)
-{
-	struct closing closing = {.heap = heap, .frees = frees};
-	pthread_t threads[CLOSERS_MAX];
-	size_t cnt = 0;
-
-	while (cnt < CLOSERS_MAX && cnt + 1 < heap->link_cnt &&
-	       !pthread_create(&threads[cnt], NULL, close_some, &closing))
-		cnt++;
-	close_some(&closing);
-	while (cnt)
-		pthread_join(threads[--cnt], NULL);
+	releaser_end(&releaser);
 }
 
 void heap_stop(struct heap *heap)

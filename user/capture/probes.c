@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "capture/releaser.h"
 #include "event/perf_open.h"
 
 /* What bpf(2) takes for such a link, which our headers are too old for (include/uapi/linux/bpf.h of
@@ -204,8 +205,12 @@ int probes_open(const struct event *event, int prog_fd, enum probes_where where,
 
 void probes_close(struct probes *probes)
 {
+	struct releaser releaser;
+
+	releaser_begin(&releaser, probes->fds, probes->cnt);
 	for (size_t i = 0; i < probes->cnt; i++)
 		close(probes->fds[i]);
+	releaser_end(&releaser);
 	free(probes->fds);
 	*probes = (struct probes){0};
 }
