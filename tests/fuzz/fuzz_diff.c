@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/diff_report.h"
 #include "encode/decode.h"
+#include "encode/diff_report.h"
 #include "encode/encoder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -66,6 +66,7 @@ static void test_number(void **state)
 	check_number("a-%n.svg", minute, "a-%n.svg");
 	check_number("a-%%t.svg", minute, "a-%%t.%n.svg");
 	check_number("-", minute, "-");
+	check_number("-.pb.gz", minute, "-.pb.gz");
 	/* two windows of one second's length may begin in the same second */
 	check_number("a-%t.svg", NSEC_PER_SEC, "a-%t.%n.svg");
 }
@@ -92,6 +93,7 @@ static void test_refused(void **state)
 	assert_int_equal(output_set_add(&set, "-", &why), 0);
 	assert_int_equal(output_set_add(&set, "a.svg", &why), 0);
 	check_refused(&set, "-", "only once");
+	check_refused(&set, "-.pb.gz", "only once");
 	check_refused(&set, "a.svg", "named twice");
 	check_refused(&set, "a.exe", "unknown extension (known: ");
 	check_refused(&set, "a.exe", ".pb.gz");

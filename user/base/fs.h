@@ -31,7 +31,8 @@ int fs_write_all(int fd, const void *data, size_t len);
  * recording whether the file can be written: it makes an unnamed file in the target's folder
  * (O_TMPFILE, so that a kill leaves nothing; a hidden named one where the file system lacks that).
  * Commit gives it its name. Anything that is not a regular file (a FIFO, /dev/stdout, /dev/null) is
- * opened and written directly. "-" is standard output. A symbolic link to a regular file is
+ * opened and written directly. "-" is standard output, and so is "-.EXT", which tells a format
+ * beside. A symbolic link to a regular file is
  * replaced itself, never what it points to. Under sudo the file belongs to $SUDO_UID.
  */
 struct fs_output {
@@ -48,6 +49,12 @@ struct fs_output {
  * folder that all may write to, -EACCES, ... On failure @out is untouched.
  */
 int fs_output_open(const char *path, bool force, struct fs_output *out);
+
+/* Does @path name standard output: "-", or "-" and an extension? */
+bool fs_output_is_stdout(const char *path);
+
+/* Are both names one output? */
+bool fs_output_is_same(const char *one, const char *two);
 
 /* Write @data and give the file its name; closes in every case. 0 or negative errno (nothing
  * visible then). */

@@ -58,6 +58,16 @@ static char *hidden_name(const char *path)
 	return name;
 }
 
+bool fs_output_is_stdout(const char *path)
+{
+	return path[0] == '-' && (!path[1] || path[1] == '.') && !strchr(path, '/');
+}
+
+bool fs_output_is_same(const char *one, const char *two)
+{
+	return !strcmp(one, two) || (fs_output_is_stdout(one) && fs_output_is_stdout(two));
+}
+
 /*
  * The descriptor that @path stands for ("-", /dev/stdout, /dev/fd/N ...), or -1. Opening such a
  * name anew would lose the position of `>> file`, and behind a redirection it looks like a regular
@@ -68,7 +78,7 @@ static int standard_fd(const char *path)
 	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
 	uint64_t fd;
 
-	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
+	if (fs_output_is_stdout(path) || !strcmp(path, "/dev/stdout"))
 		return STDOUT_FILENO;
 	if (!strcmp(path, "/dev/stderr"))
 		return STDERR_FILENO;

@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "cli/confinement.h"
 #include "cli/inputs.h"
+#include "cli/rendering.h"
 #include "cli/report.h"
 #include "cli/screen.h"
 #include "cli/tui.h"

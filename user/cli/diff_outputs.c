@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/outputs.h"
+#include "encode/diff_page.h"
 #include "encode/encoder.h"
 
 const struct opt_choice diff_sort_choices[] = {
@@ -39,77 +40,22 @@ const struct opt_choice diff_format_choices[] = {
 	{NULL},
 };
 
-static void add_title(const struct diff_report *report, const struct diff_opts *opts,
-		      struct buf *out)
-{
-	if (opts->title)
-		buf_add_str(out, opts->title);
-	else
-		buf_printf(out, "%s: what changed", report->type);
-}
-
 static int write_svg(const struct diff_report *report, const struct diff_opts *opts,
 		     struct buf *out)
 {
-	_cleanup_(buf_deinit) struct buf title, line;
-	struct diff_svg_opts how = {.width = (enum diff_width)opts->width.bits};
-
-	buf_init(&title, BUF_NO_MAX);
-	buf_init(&line, BUF_NO_MAX);
-	add_title(report, opts, &title);
-	diff_report_line(report, &line);
-	if (report->diff->side_runs[DIFF_BEFORE] > 1)
-		buf_printf(&line, " (one run on average; drawn: %zu runs of each together)",
-			   report->diff->side_runs[DIFF_BEFORE]);
-	how.title = buf_cstr(&title);
-	how.subtitle = buf_cstr(&line);
-	return diff_svg_encode(report->diff, &how, out);
-}
-
-/* What the page is told beside the two values: see html_diff.js. */
-static void add_page_facts(const struct diff_report *report, enum diff_width width, struct buf *out)
-{
-	const struct diff_change *total = &report->diff->total;
-	double after = (double)total->value[DIFF_AFTER];
-	double scale = report->diff->normalize && after > 0
-			       ? ((double)total->value[DIFF_BEFORE] + total->change) / after
-			       : 1;
-
-	buf_printf(out, "{\"scale\":%.17g,\"width\":%d,\"locations\":[", scale, (int)width);
-	for (size_t i = 0; i < report->order_cnt; i++)
-		buf_printf(out, "%s%u", i ? "," : "",
-			   report->diff->rows[report->order[i]].location);
-	buf_add_str(out, "],\"report\":");
-	diff_report_object(report, out);
-	buf_add_char(out, '}');
+	return diff_page_svg(report, (enum diff_width)opts->width.bits, opts->title, out);
 }
 
 static int write_html(const struct diff_report *report, const struct diff_opts *opts,
 		      struct buf *out)
 {
-	_cleanup_(buf_deinit) struct buf title, line, facts;
-	struct encoder_opts how = {.value = DIFF_AFTER, .by = report->diff->by};
-
-	buf_init(&title, BUF_NO_MAX);
-	buf_init(&line, BUF_NO_MAX);
-	buf_init(&facts, BUF_NO_MAX);
-	add_title(report, opts, &title);
-	diff_report_line(report, &line);
-	add_page_facts(report, (enum diff_width)opts->width.bits, &facts);
-	if (facts.err)
-		return facts.err;
-	how.title = buf_cstr(&title);
-	how.subtitle = buf_cstr(&line);
-	how.difference = buf_cstr(&facts);
-	return encoder_html.encode(&report->diff->joined, &how, out);
+	return diff_page_html(report, (enum diff_width)opts->width.bits, opts->title, out);
 }
 
 static int write_folded(const struct diff_report *report, const struct diff_opts *opts,
 			struct buf *out)
 {
-	struct encoder_opts how = {.value = DIFF_BEFORE, .by = report->diff->by};
-
-	return folded_encode_pair(&report->diff->joined, &how, DIFF_AFTER, out);
+	return diff_page_folded(report, out);
 }
 
 static int write_markdown(const struct diff_report *report, const struct diff_opts *opts,
@@ -176,7 +122,7 @@ static int open_file(const struct diff_opts *opts, const char *path, struct diff
 		return -EINVAL;
 	}
 	for (size_t i = 0; i < out->cnt; i++) {
-		if (strcmp(out->files[i].path, path))
+		if (!fs_output_is_same(out->files[i].path, path))
 			continue;
 		buf_printf(why, "output '%s' is named twice", path);
 		return -EINVAL;
@@ -188,7 +134,7 @@ static int open_file(const struct diff_opts *opts, const char *path, struct diff
 	}
 	file->path = path;
 	file->is_open = true;
-	out->has_stdout |= !strcmp(path, "-");
+	out->has_stdout |= fs_output_is_stdout(path);
 	out->cnt++;
 	return 0;
 }
@@ -244,7 +190,7 @@ static int write_file(const struct diff_report *report, const struct diff_opts *
 	}
 	if (err)
 		output_log_error(file->path, err);
-	else if (strcmp(file->path, "-"))
+	else if (!fs_output_is_stdout(file->path))
 		log_info("wrote %s", file->path);
 	return err;
 }

@@ -4,9 +4,9 @@
 #define BPFPROF_CLI_DIFF_OUTPUTS_H
 
 #include "base/fs.h"
-#include "cli/diff_report.h"
 #include "cli/opts.h"
 #include "cli/viewer.h"
+#include "encode/diff_report.h"
 
 /* The fields that the option table fills. */
 struct diff_opts {

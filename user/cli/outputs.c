@@ -32,7 +32,7 @@ void output_set_deinit(struct output_set *set)
 
 static bool is_stdout(const struct output *output)
 {
-	return !strcmp(output->pattern, "-");
+	return fs_output_is_stdout(output->pattern);
 }
 
 /* The next "%x" in @text that is not part of "%%", or NULL. */
@@ -49,7 +49,7 @@ static int fail_extension(const char *path, struct buf *why)
 	buf_printf(why, "output '%s': unknown extension (known:", path);
 	for (const struct encoder *const *enc = encoder_list(); *enc; enc++)
 		buf_printf(why, " %s", (*enc)->extension);
-	buf_add_str(why, "; '-' is folded text on standard output)");
+	buf_add_str(why, "; '-' is folded text on standard output, '-.pb.gz' pprof there)");
 	return -EINVAL;
 }
 
@@ -61,9 +61,9 @@ int output_set_add(struct output_set *set, const char *path, struct buf *why)
 	if (!encoder)
 		return fail_extension(path, why);
 	for (size_t i = 0; i < set->output_cnt; i++) {
-		if (strcmp(set->outputs[i].pattern, path))
+		if (!fs_output_is_same(set->outputs[i].pattern, path))
 			continue;
-		if (!strcmp(path, "-"))
+		if (fs_output_is_stdout(path))
 			buf_add_str(why, "standard output can be named only once (-f is -o -)");
 		else
 			buf_printf(why, "output '%s' is named twice", path);
@@ -141,7 +141,7 @@ void output_expand(const char *pattern, const struct output_naming *naming, cons
 
 void output_log_error(const char *path, int err)
 {
-	if (!strcmp(path, "-"))
+	if (fs_output_is_stdout(path))
 		path = "standard output";
 	switch (err) {
 	case -EEXIST:
@@ -248,14 +248,14 @@ static int commit_file(struct output_set *set, struct output_file *opened, const
 	opened->is_open = false;
 	err = fs_output_commit(&opened->file, data->data, data->len);
 	/* `bpfprof -f | head`: the reader has all that it wanted. */
-	if (err == -EPIPE && !strcmp(path, "-"))
+	if (err == -EPIPE && fs_output_is_stdout(path))
 		err = 0;
 	if (err) {
 		output_log_error(path, err);
 		return err;
 	}
 	buf_printf(&set->written, "%s%s", set->written.len ? ", " : "",
-		   strcmp(path, "-") ? path : "standard output");
+		   fs_output_is_stdout(path) ? "standard output" : path);
 	if (!is_direct && !set->first_page && viewer_can_show(path))
 		set->first_page = take_ptr(path);
 	return 0;
@@ -278,7 +278,8 @@ static int write_file(struct output_set *set, struct output_file *opened,
 			  output->encoder->name, strerror(-err));
 		return err;
 	}
-	if (set->is_windowed && is_stdout(output))
+	/* Where one window of text ends; other formats know their own ends. */
+	if (set->is_windowed && is_stdout(output) && output->encoder == &encoder_folded)
 		buf_add_char(&data, '\n');
 	return data.err ? data.err : commit_file(set, opened, &data);
 }

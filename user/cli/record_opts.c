@@ -147,7 +147,8 @@ static const struct opt record_options[] = {
 
 	{OPT_GROUP, .help = "Output"},
 	{OPT_LIST, 'o', "output", "FILE", AT(outputs, struct opts_list), .flags = OPT_IS_FILE,
-	 .help = "repeatable; the extension says the format, '-' is folded text on stdout; %t: UTC "
+	 .help = "repeatable; the extension says the format, '-' is folded text on stdout, "
+		 "-.pb.gz pprof there; %t: UTC "
 		 "time, %n: window, %v: value (default: bpfprof-%t.html)"},
 	{OPT_FLAG, 'f', "folded", AT(folded, bool), .help = "the same as -o -"},
 	{OPT_STRING, 0, "value", "NAME", AT(value, const char *),

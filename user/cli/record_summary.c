@@ -8,8 +8,8 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "base/privilege.h"
-#include "cli/func_table.h"
 #include "cli/record.h"
+#include "encode/func_table.h"
 #include "profile/value_hist.h"
 
 enum { SUMMARY_FUNCTIONS = 10 };

@@ -6,9 +6,28 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cli/func_table.h"
+#include "base/log.h"
 #include "cli/source_embed.h"
 #include "profile/ledger.h"
+
+uint32_t profile_pick_value(const struct profile *prof, const char *name)
+{
+	_cleanup_(buf_deinit) struct buf known;
+	uint32_t value = name ? profile_find_value(prof, name) : prof->default_value;
+
+	buf_init(&known, BUF_NO_MAX);
+	if (value < prof->value_type_cnt)
+		return value;
+	for (uint32_t i = 0; i < prof->value_type_cnt; i++)
+		buf_printf(&known, "%s%s", i ? ", " : "",
+			   profile_str(prof, prof->value_types[i].type));
+	if (prof->value_type_cnt)
+		log_error("no value '%s' (--value); there are: %s", name ? name : "",
+			  buf_cstr(&known));
+	else
+		log_error("the profile has no values");
+	return PROFILE_NONE;
+}
 
 int rendering_name(const struct rendering *render, size_t inputs_cnt, const char *verb,
 		   struct output_set *set, struct buf *why)

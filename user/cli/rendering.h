@@ -26,7 +26,7 @@ struct rendering {
 		 RENDERING_AT(owner, field, outputs, struct opts_list),                            \
 		 .flags = OPT_IS_FILE,                                                             \
 		 .help = "repeatable; the extension says the format, '-' is folded text on "       \
-			 "stdout; %v: one file per value"},                                        \
+			 "stdout, -.pb.gz pprof there; %v: one file per value"},                   \
 		{OPT_STRING,                                                                       \
 		 0,                                                                                \
 		 "value",                                                                          \
@@ -67,6 +67,10 @@ struct rendering {
 		OPT_FLAG, 0, "force", RENDERING_AT(owner, field, force, bool),                     \
 			.flags = OPT_NEGATABLE, .help = "replace existing files"                   \
 	}
+
+/* The value that one-value views show: called @name, or, with NULL, the profile's default.
+ * PROFILE_NONE after log_error() that lists what there is. */
+uint32_t profile_pick_value(const struct profile *prof, const char *name);
 
 /*
  * Name the outputs of @render in @set, which is initialised; @inputs_cnt: of what is read. 0;

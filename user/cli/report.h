@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
-#include "cli/func_table.h"
+#include "encode/func_table.h"
 
 /* What all views are given. */
 struct report {

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "cli/func_table.h"
 #include "cli/top.h"
+#include "encode/func_table.h"
 
 enum { WHO_COLUMNS = 16 };
 

@@ -3,8 +3,8 @@
  * What `diff` and `compare` tell: the difference with what is known of its two sides, as text, as
  * markdown and as JSON.
  */
-#ifndef BPFPROF_CLI_DIFF_REPORT_H
-#define BPFPROF_CLI_DIFF_REPORT_H
+#ifndef BPFPROF_ENCODE_DIFF_REPORT_H
+#define BPFPROF_ENCODE_DIFF_REPORT_H
 
 #include <stdbool.h>
 

@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
-#include "cli/func_table.h"
+#include "encode/func_table.h"
 
 static const char *base_name(const char *path)
 {
@@ -167,23 +166,4 @@ int func_table_print(const struct func_table *table, enum func_sort sort, size_t
 		buf_add_char(out, '\n');
 	}
 	return out->err;
-}
-
-uint32_t profile_pick_value(const struct profile *prof, const char *name)
-{
-	_cleanup_(buf_deinit) struct buf known;
-	uint32_t value = name ? profile_find_value(prof, name) : prof->default_value;
-
-	buf_init(&known, BUF_NO_MAX);
-	if (value < prof->value_type_cnt)
-		return value;
-	for (uint32_t i = 0; i < prof->value_type_cnt; i++)
-		buf_printf(&known, "%s%s", i ? ", " : "",
-			   profile_str(prof, prof->value_types[i].type));
-	if (prof->value_type_cnt)
-		log_error("no value '%s' (--value); there are: %s", name ? name : "",
-			  buf_cstr(&known));
-	else
-		log_error("the profile has no values");
-	return PROFILE_NONE;
 }

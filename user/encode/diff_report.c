@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is known of two profiles that are compared, and what follows from it. */
-#include "cli/diff_report.h"
+#include "encode/diff_report.h"
 
 #include <cjson/cJSON.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cli/func_table.h"
+#include "encode/func_table.h"
 #include "profile/ledger.h"
 
 static const char HOST_COMMENT[] = "bpfprof-host: ";

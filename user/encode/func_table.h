@@ -7,8 +7,8 @@
  * recurs there; synthetic frames ("[truncated: ...]") are no functions and have no row, nor have
  * a waker's frames: the time is not theirs. So what waits has its time under the state, as its own.
  */
-#ifndef BPFPROF_CLI_FUNC_TABLE_H
-#define BPFPROF_CLI_FUNC_TABLE_H
+#ifndef BPFPROF_ENCODE_FUNC_TABLE_H
+#define BPFPROF_ENCODE_FUNC_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -76,9 +76,5 @@ void amount_format(int64_t amount, const char *unit, struct buf *out);
 
 /* @part of @whole in percent; 0 of nothing. */
 double percent_of(int64_t part, int64_t whole);
-
-/* The value that one-value views show: called @name, or, with NULL, the profile's default.
- * PROFILE_NONE after log_error() that lists what there is. */
-uint32_t profile_pick_value(const struct profile *prof, const char *name);
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "cli/diff_report.h"
-#include "cli/func_table.h"
+#include "encode/diff_report.h"
+#include "encode/func_table.h"
 #include "encode/text.h"
 
 static const char *const side_names[] = {[DIFF_BEFORE] = "before", [DIFF_AFTER] = "after"};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions with self and total: see func_table.h. */
-#include "cli/func_table.h"
+#include "encode/func_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
