@@ -57,57 +57,15 @@ static int load(const char *path, struct profile *out)
 	return inputs_load(&paths, out);
 }
 
-static int join(const struct diff_opts *opts, const struct profile profiles[DIFF_SIDE_CNT],
-		struct diff *diff)
-{
-	uint32_t values[DIFF_SIDE_CNT];
-	_cleanup_(buf_deinit) struct buf why;
-	int err;
-
-	buf_init(&why, BUF_NO_MAX);
-	err = diff_pick_value(&profiles[DIFF_BEFORE], &profiles[DIFF_AFTER], opts->value, values,
-			      &why);
-	for (enum diff_side side = DIFF_BEFORE; side <= DIFF_AFTER && !err; side++)
-		err = diff_add(diff, side, &profiles[side], values[side]);
-	if (!err)
-		err = diff_finish(diff);
-	if (!err)
-		err = diff_note_names(diff, opts->args.operands.items);
-	if (err)
-		log_error("diff: %s", why.len ? buf_cstr(&why) : strerror(-err));
-	return err;
-}
-
-static int show(const struct diff_opts *opts, struct diff_outputs *outputs,
-		const struct profile profiles[DIFF_SIDE_CNT], const struct diff *diff)
-{
-	_cleanup_(diff_report_deinit) struct diff_report report;
-	int err = diff_report_init(&report, diff, (enum diff_sort)opts->sort.bits);
-
-	for (enum diff_side side = DIFF_BEFORE; side <= DIFF_AFTER && !err; side++) {
-		report.names[side] = opts->args.operands.items[side];
-		err = diff_report_facts(&report, side, &profiles[side]);
-	}
-	if (!err)
-		return diff_outputs_show(opts, outputs, &report);
-	log_error("diff: %s", strerror(-err));
-	return CLI_FAILED;
-}
-
 static int diff_profiles(const struct diff_opts *opts, struct diff_outputs *outputs,
 			 struct profile profiles[DIFF_SIDE_CNT])
 {
-	_cleanup_(diff_deinit) struct diff diff;
-	const char *by = opts->by && !strcmp(opts->by, "none") ? "" : opts->by;
-	int err = diff_init(&diff, by, opts->normalize);
+	const char *const *names = opts->args.operands.items;
 
-	if (err)
-		log_error("diff: %s", strerror(-err));
-	for (enum diff_side side = DIFF_BEFORE; side <= DIFF_AFTER && !err; side++)
-		err = load(opts->args.operands.items[side], &profiles[side]);
-	if (!err)
-		err = join(opts, profiles, &diff);
-	return err ? CLI_FAILED : show(opts, outputs, profiles, &diff);
+	for (enum diff_side side = DIFF_BEFORE; side <= DIFF_AFTER; side++)
+		if (load(names[side], &profiles[side]))
+			return CLI_FAILED;
+	return diff_sides_show(opts, outputs, profiles, names);
 }
 
 /* Are there two files, and at most one of them standard input? */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/confinement.h"
@@ -15,10 +14,8 @@
 #include "cli/report.h"
 #include "cli/screen.h"
 #include "cli/tui.h"
-#include "profile/ledger.h"
 
 #define TREE_PERCENT_LIMIT 0.5
-enum { LIMIT_DEFAULT = 40 };
 
 struct report_opts {
 	bool stdio, tree;
@@ -31,18 +28,6 @@ struct report_opts {
 };
 
 #define AT(member, type) .offset = OPT_AT(struct report_opts, member, type)
-
-static const struct {
-	const char *name;
-	enum func_sort sort;
-} orders[] = {{"self", FUNC_BY_SELF}, {"total", FUNC_BY_TOTAL}, {"name", FUNC_BY_NAME}};
-
-static const struct opt_choice format_choices[] = {
-	{"text", REPORT_TEXT},
-	{"md", REPORT_MARKDOWN},
-	{"json", REPORT_JSON},
-	{NULL},
-};
 
 static const struct opt report_options[] = {
 	{OPT_GROUP, .help = "View (default: the table of functions)"},
@@ -60,7 +45,7 @@ static const struct opt report_options[] = {
 	 .help = "self (default), total or name; or what rows are told apart by: symbol, dso, "
 		 "srcline, srcfile, comm, pid and other labels (comma list)"},
 	{OPT_CHOICE, 0, "format", "FORMAT", AT(format, struct opts_choices),
-	 .choices = format_choices, .help = "of the table: text (default), md or json"},
+	 .choices = report_format_choices, .help = "of the table: text (default), md or json"},
 	{OPT_NUMBER, 0, "limit", "N", AT(limit, uint64_t), .min = 1,
 	 .help = "lines of a table (default: 40)"},
 	{OPT_PERCENT, 0, "percent-limit", "PCT", AT(percent_limit, double),
@@ -91,27 +76,9 @@ const struct opts_spec report_spec = {
 	.examples = report_examples,
 };
 
-static void add_header(const struct report *report, struct buf *out)
-{
-	const struct profile *prof = report->prof;
-	struct ledger ledger;
-
-	buf_printf(out, "value     %s (%s)\ntotal     ",
-		   profile_str(prof, prof->value_types[report->value].type), report->unit);
-	amount_format(report->table->total, report->unit, out);
-	buf_add_char(out, '\n');
-	if (prof->duration_ns)
-		buf_printf(out, "duration  %.2f s\n", (double)prof->duration_ns / NSEC_PER_SEC);
-	if (!profile_get_ledger(prof, &ledger)) {
-		ledger_format_line(&ledger, out);
-		buf_add_char(out, '\n');
-		ledger_deinit(&ledger);
-	}
-}
-
 static uint64_t limit_of(const struct report_opts *opts)
 {
-	return opts->limit ? opts->limit : LIMIT_DEFAULT;
+	return opts->limit ? opts->limit : REPORT_LIMIT_DEFAULT;
 }
 
 static int add_neighbours(const struct report *report, const char *func, enum report_side side,
@@ -127,33 +94,6 @@ static int add_neighbours(const struct report *report, const char *func, enum re
 		log_error("no function '%s' in the profile (--%s)", func,
 			  side == REPORT_CALLERS ? "callers" : "callees");
 	return err;
-}
-
-/* The order that --sort asks for; false: it names keys. */
-static bool order_of(const char *sort, enum func_sort *out)
-{
-	for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
-		if (!sort || !strcmp(sort, orders[i].name)) {
-			*out = orders[i].sort;
-			return true;
-		}
-	return false;
-}
-
-/* The table of functions, or of what --sort tells apart. */
-static int add_table(const struct report_opts *opts, const struct report *report, struct buf *out)
-{
-	enum func_sort order = FUNC_BY_SELF;
-	bool is_order = order_of(opts->sort, &order);
-	struct report_keys keys;
-	int err;
-
-	if (is_order && opts->format.bits == REPORT_TEXT)
-		return func_table_print(report->table, order, limit_of(opts), report->unit, out);
-	err = report_keys_parse(report->prof, is_order ? "symbol,dso" : opts->sort, &keys);
-	return err ? err
-		   : report_by_keys(report, &keys, (enum report_format)opts->format.bits,
-				    limit_of(opts), opts->percent_limit, out);
 }
 
 static int add_views(const struct report_opts *opts, const struct report *report, struct buf *out)
@@ -172,7 +112,8 @@ static int add_views(const struct report_opts *opts, const struct report *report
 		return err;
 	if (opts->format.bits != REPORT_JSON)
 		buf_add_char(out, '\n');
-	return add_table(opts, report, out);
+	return report_table(report, opts->sort, (enum report_format)opts->format.bits,
+			    limit_of(opts), opts->percent_limit, out);
 }
 
 static int show(const struct report_opts *opts, const struct profile *prof, uint32_t value)
@@ -190,7 +131,7 @@ static int show(const struct report_opts *opts, const struct profile *prof, uint
 	buf_init(&out, BUF_NO_MAX);
 	if (!err) {
 		if (opts->format.bits != REPORT_JSON)
-			add_header(&report, &out);
+			report_header(&report, &out);
 		err = add_views(opts, &report, &out);
 	}
 	if (!err)
@@ -209,7 +150,7 @@ static bool is_for_screen(const struct report_opts *opts)
 
 	return !opts->stdio && !opts->tree && !opts->callers && !opts->callees &&
 	       !opts->format.text && !opts->limit && opts->percent_limit < 0 &&
-	       order_of(opts->sort, &order) && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	       report_order(opts->sort, &order) && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 }
 
 /* As text where no full screen can be had. */
@@ -224,7 +165,7 @@ static int show_on_screen(const struct report_opts *opts, const struct profile *
 	for (size_t i = 0; i < opts->args.operands.cnt; i++)
 		buf_printf(&files, "%s%s", i ? " " : "", opts->args.operands.items[i]);
 	tui.files = buf_cstr(&files);
-	order_of(opts->sort, &tui.sort);
+	report_order(opts->sort, &tui.sort);
 	err = report_tui(prof, &tui);
 	if (err == -ENOTTY)
 		return show(opts, prof, value);

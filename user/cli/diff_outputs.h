@@ -131,4 +131,10 @@ void diff_outputs_deinit(struct diff_outputs *outputs);
 int diff_outputs_show(const struct diff_opts *opts, struct diff_outputs *outputs,
 		      struct diff_report *report);
 
+/* Compare two profiles, called @names, as @opts say (value, by, normalize, sort), and show it as
+ * above. The exit status. */
+int diff_sides_show(const struct diff_opts *opts, struct diff_outputs *outputs,
+		    const struct profile profiles[DIFF_SIDE_CNT],
+		    const char *const names[DIFF_SIDE_CNT]);
+
 #endif

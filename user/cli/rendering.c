@@ -74,6 +74,7 @@ int rendering_write(const struct rendering *render, struct output_set *set,
 		.by = render->by,
 		.annotate = render->annotate,
 		.title = render->title,
+		.subtitle = render->subtitle,
 	};
 	struct ledger ledger;
 	int err;
@@ -84,6 +85,8 @@ int rendering_write(const struct rendering *render, struct output_set *set,
 		ledger_deinit(&ledger);
 		how.ledger_line = buf_cstr(&ledger_line);
 	}
+	if (render->ledger_line)
+		how.ledger_line = render->ledger_line;
 	buf_init(&sources, BUF_NO_MAX);
 	if (render->embed_source && !source_embed(prof, &sources))
 		how.sources = buf_cstr(&sources);

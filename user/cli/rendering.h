@@ -13,6 +13,9 @@ struct rendering {
 	struct opts_list outputs;
 	const char *value, *by, *title;
 	bool annotate, embed_source, force, open;
+	/* No options: what a command knows beside the profile. Borrowed; NULL: what the profile
+	 * itself tells. */
+	const char *subtitle, *ledger_line;
 };
 
 /* Rows of an option table, for a command whose struct @owner has a struct rendering at @field. */

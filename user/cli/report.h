@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "cli/opts.h"
 #include "encode/func_table.h"
 
 /* What all views are given. */
@@ -21,6 +22,24 @@ enum report_format {
 	REPORT_MARKDOWN,
 	REPORT_JSON,
 };
+
+extern const struct opt_choice report_format_choices[]; /* of --format */
+
+enum { REPORT_LIMIT_DEFAULT = 40 /* lines of a table */ };
+
+/* Which value is shown, how much there is of it, of which time, and the ledger. */
+void report_header(const struct report *report, struct buf *out);
+
+/* The order that the text of --sort asks for (NULL: none was given); false: it names keys. */
+bool report_order(const char *sort, enum func_sort *out);
+
+/*
+ * The table of functions, in the order that @sort says (as above), or of what its keys tell apart:
+ * as report_by_keys(), in text without keys as func_table_print(). 0; -EINVAL after log_error(): no
+ * such key; -ENOMEM.
+ */
+int report_table(const struct report *report, const char *sort, enum report_format format,
+		 uint64_t limit, double percent_limit, struct buf *out);
 
 enum { REPORT_KEYS_MAX = 8, REPORT_KEY_BYTES = 64 };
 

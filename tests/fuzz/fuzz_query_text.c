@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fuzz target: points in time, and conditions on labels, as a command line or a URL brings them. */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse_time.h"
+#include "store/match_list.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+#define NOW_NS UINT64_C(1795176000000000000)
+#define UNTOUCHED UINT64_C(0x5a5a5a)
+
+static void check_time(const char *text)
+{
+	uint64_t value = UNTOUCHED;
+	int err = parse_time_ns(text, NOW_NS, &value);
+
+	if (err && ((err != -EINVAL && err != -ERANGE) || value != UNTOUCHED))
+		abort();
+}
+
+/* What was accepted is what stands there: joined again it is the text. */
+static void check_matches(const char *text)
+{
+	struct match_list list = {0};
+	struct buf why, joined;
+	int err;
+
+	buf_init(&why, BUF_NO_MAX);
+	buf_init(&joined, BUF_NO_MAX);
+	err = match_list_parse(&list, text, &why);
+	if (err ? !why.len : why.len)
+		abort();
+	if (list.cnt > MATCHES_MAX)
+		abort();
+	for (size_t i = 0; i < list.cnt; i++)
+		buf_printf(&joined, "%s%s=%s", i ? "," : "", list.items[i].key, list.items[i].glob);
+	if (!err && strcmp(buf_cstr(&joined), text))
+		abort();
+	match_list_deinit(&list);
+	buf_deinit(&why);
+	buf_deinit(&joined);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+	char *text = strndup((const char *)data, len);
+
+	if (!text)
+		abort();
+	check_time(text);
+	check_matches(text);
+	free(text);
+	return 0;
+}

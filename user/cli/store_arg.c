@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/store_arg.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+
+static bool has_scheme(const char *url, const char *scheme)
+{
+	return !strncmp(url, scheme, strlen(scheme));
+}
+
+int store_arg_path(const char *url, const char **out)
+{
+	if (!url) {
+		*out = STORE_DEFAULT_PATH;
+		return 0;
+	}
+	if (has_scheme(url, "clickhouse:")) {
+		log_error("store '%s': fleet stores are not supported by this build yet; name a "
+			  "local one (--store FILE)",
+			  url);
+		return -EINVAL;
+	}
+	if (has_scheme(url, "sqlite:"))
+		url += strlen("sqlite:");
+	if (!*url || strstr(url, "://")) {
+		log_error("store '%s': not the name of a store (--store FILE, or sqlite:FILE)",
+			  url);
+		return -EINVAL;
+	}
+	*out = url;
+	return 0;
+}
+
+static int refuse(const char *path, int err)
+{
+	switch (err) {
+	case -ENOENT:
+		log_error("no store at '%s': is the agent running? (bpfprof agent; --store FILE "
+			  "names another one)",
+			  path);
+		break;
+	case -EACCES:
+		log_error("store '%s': this user may not read it (sudo bpfprof ..., or join the "
+			  "group that may)",
+			  path);
+		break;
+	case -EISDIR:
+		log_error("store '%s' is a folder: name the file in it", path);
+		break;
+	case -EMEDIUMTYPE:
+		log_error("store '%s' is no regular file: name the file of a store", path);
+		break;
+	case -EBADMSG:
+		log_error("store '%s' is no store, or its first page is damaged: name another "
+			  "one, or restore it from a copy",
+			  path);
+		break;
+	case -EPROTO:
+		log_error("store '%s' is another program's database: name one that bpfprof made",
+			  path);
+		break;
+	default:
+		log_error("store '%s': %s", path, strerror(-err));
+	}
+	return err;
+}
+
+int store_arg_probe(const char *path, struct store_probe *out)
+{
+	int err = store_probe(path, out);
+
+	return err ? refuse(path, err) : 0;
+}
+
+int store_arg_open(const char *path, struct store **out)
+{
+	struct store_probe probe;
+	int err = store_arg_probe(path, &probe);
+
+	if (err)
+		return err;
+	if (probe.version < probe.own_version) {
+		log_error("store '%s' is of an older version (%llu; this is %llu): bpfprof store "
+			  "migrate --store %s",
+			  path, (unsigned long long)probe.version,
+			  (unsigned long long)probe.own_version, path);
+		return -EPROTO;
+	}
+	if (probe.version > probe.own_version) {
+		log_error("store '%s' was made by a newer bpfprof (version %llu; this is %llu): "
+			  "read it with that one",
+			  path, (unsigned long long)probe.version,
+			  (unsigned long long)probe.own_version);
+		return -EPROTO;
+	}
+	return store_open(path, STORE_READ, out);
+}
