@@ -23,7 +23,7 @@ struct store {
 	enum store_mode mode;
 	int lock_fd; /* of the writer: PATH-lock; else -1 */
 	sqlite3 *db; /* owned */
-	struct generation kept[GENERATIONS_KEPT]; /* [0] was used last */
+	struct generation *kept[GENERATIONS_KEPT]; /* owned, or NULL; [0] was used last */
 	/* The writer's */
 	uint64_t last_seq;
 	struct generation current; /* its dictionary can grow; id 0: not loaded */
@@ -45,6 +45,8 @@ const char *store_path_of(const char *path);
  */
 int store_generation(struct store *store, uint64_t id, struct generation **out);
 
+void store_generation_free(struct generation *generation); /* NULL is fine */
+
 /* The writer's dictionary for a window that starts at @start_ns: the one that is being written, or
  * a new one. 0 or negative errno. */
 int store_current(struct store *store, uint64_t start_ns);
@@ -61,6 +63,7 @@ void store_drop_current(struct store *store);
 struct kind {
 	uint64_t id;
 	char name[STORE_NAME_MAX];
+	char event[LEDGER_NAME_MAX]; /* of the ledger, or "" */
 	struct profile types; /* value types, default value, period */
 };
 
@@ -132,9 +135,15 @@ void label_map_deinit(struct label_map *map);
 /* The label set of @dst for @set, LABELS_UNWANTED, or PROFILE_NONE with dst->err set. */
 uint32_t label_map_get(struct label_map *map, uint32_t set);
 
-/* The value of label @key in @set of @prof as text, "" where it has none; numbers go to @number. */
+enum { LABEL_NUMBER_BYTES = 24 };
+
+/* The value of @label of @prof as text; a number's goes to @number. Borrowed. */
+const char *label_text(const struct profile *prof, const struct profile_label *label,
+		       char number[static LABEL_NUMBER_BYTES]);
+
+/* The same of label @key in @set, "" where it has none. */
 const char *label_value(const struct profile *prof, uint32_t set, const char *key,
-			char number[static 24]);
+			char number[static LABEL_NUMBER_BYTES]);
 
 /* store_coverage.c: as store_coverage(), within the caller's transaction and not logged;
  * damaged_cnt is 0. */
