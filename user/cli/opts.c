@@ -420,7 +420,8 @@ int opts_set(const struct opts_spec *spec, void *target, const char *key, const 
 	if (!use.opt || use.opt->flags & OPT_NOT_IN_FILE) {
 		const char *nearest = opts_nearest(spec, key);
 
-		return nearest ? fail(&par, "unknown key '%.60s' (did you mean '%s'?)", key, nearest)
+		return nearest ? fail(&par, "unknown key '%.60s' (did you mean '%s'?)", key,
+				      nearest)
 			       : fail(&par, "unknown key '%.60s'", key);
 	}
 	snprintf(use.name, sizeof(use.name), "%s", key);

@@ -10,9 +10,14 @@ struct unit {
 };
 
 static const struct unit time_units[] = {
-	{86400000000000ULL, "d"}, {3600000000000ULL, "h"}, {60000000000ULL, "m"},
-	{1000000000ULL, "s"},	  {1000000ULL, "ms"},	   {1000ULL, "us"},
-	{1, "ns"},		  {0, NULL},
+	{86400000000000ULL, "d"},
+	{3600000000000ULL, "h"},
+	{60000000000ULL, "m"},
+	{1000000000ULL, "s"},
+	{1000000ULL, "ms"},
+	{1000ULL, "us"},
+	{1, "ns"},
+	{0, NULL},
 };
 
 static const struct unit byte_units[] = {
@@ -93,12 +98,12 @@ static void add_option(struct buf *out, const struct opt *opt, const void *field
 	}
 }
 
-void opts_print(const struct opts_spec *spec, const void *target, struct buf *out)
+void opts_print(const struct opts_spec *spec, const void *target, uint32_t skip, struct buf *out)
 {
 	for (const struct opt *opt = spec->options; opt->kind != OPT_END; opt++) {
 		if (opt->kind == OPT_GROUP)
 			buf_printf(out, "%s# %s\n", opt == spec->options ? "" : "\n", opt->help);
-		else if (opt->long_name && !(opt->flags & OPT_NOT_IN_FILE))
+		else if (opt->long_name && !(opt->flags & skip))
 			add_option(out, opt, (const char *)target + opt->offset);
 	}
 }
