@@ -50,6 +50,12 @@
 	call(sendmmsg) call(recvfrom) call(recvmsg) call(recvmmsg) call(shutdown) \
 	call(mmap) call(mmap2) call(mprotect)
 
+/* Of an agent: its manager's socket and those of who asks it, and its configuration. */
+#define CONFINE_AGENT(call) \
+	call(accept) call(accept4) call(getsockname) call(getpeername) call(getsockopt) \
+	call(setsockopt) call(sendto) call(sendmsg) call(sendfile) call(recvmsg) call(shutdown) \
+	call(inotify_add_watch) call(inotify_rm_watch)
+
 /* What nobody does by mistake. */
 #define CONFINE_FORBIDDEN(call) \
 	call(execve) call(execveat) call(fork) call(vfork) \
