@@ -4,6 +4,7 @@
  *
  *	windows N			tombstones N
  *	recorded EVENT N		of the ledgers, in sum
+ *	lost EVENT N			... with, behind each, lost_to REASON N
  *	balanced yes|no			... of one event that was sampled
  *	total TYPE N			of the samples
  *	label KEY VALUE N		the kind's first value under each label
@@ -31,15 +32,24 @@ static void print_labels(const struct profile *prof)
 	}
 }
 
+static void print_lost(const struct ledger_event *event)
+{
+	printf("lost %s %" PRIu64 "\n", event->name, ledger_reasons_sum(&event->sum.lost));
+	for (uint32_t i = 0; i < event->sum.lost.cnt; i++)
+		printf("lost_to %s %" PRIu64 "\n", event->sum.lost.items[i].name,
+		       event->sum.lost.items[i].cnt);
+}
+
 static void print_ledger(const struct ledger *ledger)
 {
 	struct buf why;
 
 	buf_init(&why, BUF_NO_MAX);
-	for (uint32_t i = 0; i < ledger->event_cnt; i++)
-		printf("recorded %s %" PRIu64 "\nlost %s %" PRIu64 "\n", ledger->events[i].name,
-		       ledger->events[i].sum.recorded, ledger->events[i].name,
-		       ledger_reasons_sum(&ledger->events[i].sum.lost));
+	for (uint32_t i = 0; i < ledger->event_cnt; i++) {
+		printf("recorded %s %" PRIu64 "\n", ledger->events[i].name,
+		       ledger->events[i].sum.recorded);
+		print_lost(&ledger->events[i]);
+	}
 	printf("balanced %s\n", ledger_balances(ledger, &why) ? "yes" : buf_cstr(&why));
 	buf_deinit(&why);
 }

@@ -60,6 +60,11 @@ static int init(struct agent *agent)
 	const struct rate_opts rate = agent_rate_opts(agent->opts);
 	int err;
 
+	/* For good: who records anew may no longer ask for it. */
+	agent->stats_fd = capture_count_cost();
+	if (agent->stats_fd < 0)
+		log_warn("--max-cpu: the kernel does not tell what its programs cost "
+			 "(CAP_SYS_ADMIN is needed); only the agent's own CPU time is bounded");
 	metrics_init(&agent->metrics);
 	rate_init(&agent->rate, &rate);
 	spool_init(&agent->spool, &sink, SPOOL_MAX_BYTES);
@@ -99,6 +104,8 @@ static void deinit(struct agent *agent)
 	events_close(&agent->events);
 	notify_close(&agent->notify);
 	metrics_deinit(&agent->metrics);
+	if (agent->stats_fd >= 0)
+		close(agent->stats_fd);
 	free(agent->fixed);
 	free(agent->store_path);
 }
@@ -267,7 +274,8 @@ static int work(struct agent *agent)
 
 int agent_run(struct agent_opts *opts, int argc, char **argv)
 {
-	struct agent agent = {.opts = opts, .argc = argc, .argv = argv, .notify = {.fd = -1}};
+	struct agent agent = {
+		.opts = opts, .argc = argc, .argv = argv, .notify = {.fd = -1}, .stats_fd = -1};
 	int err;
 
 	signal(SIGPIPE, SIG_IGN);

@@ -46,6 +46,7 @@ struct agent {
 	struct spool spool;
 	struct identities identities;
 	struct rate rate;
+	int stats_fd; /* owned: the kernel counts what programs cost; negative: it does not */
 	struct agent_recording recording;
 	struct name_memory *memory; /* owned */
 

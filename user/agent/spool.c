@@ -66,12 +66,6 @@ static void drop_oldest(struct spool *spool, const char *reason)
 	take_out(spool, 0);
 }
 
-void spool_drop_all(struct spool *spool, const char *reason)
-{
-	while (spool->cnt)
-		drop_oldest(spool, reason);
-}
-
 static int tell_dropped(struct spool *spool)
 {
 	const struct spool_dropped *dropped = &spool->dropped;

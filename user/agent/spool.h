@@ -66,7 +66,4 @@ void spool_add(struct spool *spool, struct agent_window *window, uint64_t now_ns
  * of it is stored. */
 int spool_flush(struct spool *spool, uint64_t now_ns, bool must);
 
-/* Drop everything, as a bound of memory asks for. */
-void spool_drop_all(struct spool *spool, const char *reason);
-
 #endif

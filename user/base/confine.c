@@ -32,7 +32,8 @@ static const char *const common_calls[] = {CONFINE_COMMON(NAME)};
 static const char *const record_calls[] = {CONFINE_RECORD(NAME)};
 static const char *const network_calls[] = {CONFINE_NETWORK(NAME)};
 static const char *const agent_calls[] = {CONFINE_AGENT(NAME)};
-static const char *const forbidden_calls[] = {CONFINE_FORBIDDEN(NAME)};
+static const char *const mount_calls[] = {CONFINE_MOUNT(NAME)};
+static const char *const forbidden_calls[] = {CONFINE_MOUNT(NAME) CONFINE_FORBIDDEN(NAME)};
 
 /* Maps are read and filled, programs that are loaded are run and attached; none is loaded or
  * pinned. Those of others can be looked at by the thread alone that has kept CAP_SYS_ADMIN for it.
@@ -218,6 +219,7 @@ static int set_attributes(scmp_filter_ctx filter)
 
 static int fill(scmp_filter_ctx filter, const struct confine_opts *opts)
 {
+	size_t spared = opts->is_agent ? ARRAY_CNT(mount_calls) : 0;
 	int err = set_attributes(filter);
 
 	err = err ? err : add_common(filter);
@@ -226,7 +228,10 @@ static int fill(scmp_filter_ctx filter, const struct confine_opts *opts)
 	if (!err && opts->is_agent)
 		err = add_agent(filter);
 	err = err ? err : add_network(filter, opts->has_network);
-	return err ? err : add(filter, SCMP_ACT_TRAP, forbidden_calls, ARRAY_CNT(forbidden_calls));
+	/* CONFINE_MOUNT's come first. */
+	return err ? err
+		   : add(filter, SCMP_ACT_TRAP, forbidden_calls + spared,
+			 ARRAY_CNT(forbidden_calls) - spared);
 }
 
 int confine(const struct confine_opts *opts)

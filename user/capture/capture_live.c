@@ -2,7 +2,14 @@
 /* What a recording that goes on for months is asked between and within its windows. */
 #include "capture/capture.h"
 
+#include <bpf/bpf.h>
+
 #include "capture/capture_priv.h"
+
+int capture_count_cost(void)
+{
+	return bpf_enable_stats(BPF_STATS_RUN_TIME);
+}
 
 int capture_set_freq(struct capture *cap, uint64_t freq_hz)
 {

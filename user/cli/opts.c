@@ -417,13 +417,15 @@ int opts_set(const struct opts_spec *spec, void *target, const char *key, const 
 	struct use use = {.owner = target};
 
 	use.opt = find_long(spec->options, key, strlen(key), &use.negated);
-	if (!use.opt || use.opt->flags & OPT_NOT_IN_FILE) {
+	if (!use.opt) {
 		const char *nearest = opts_nearest(spec, key);
 
 		return nearest ? fail(&par, "unknown key '%.60s' (did you mean '%s'?)", key,
 				      nearest)
 			       : fail(&par, "unknown key '%.60s'", key);
 	}
+	if (use.opt->flags & OPT_NOT_IN_FILE)
+		return fail(&par, "key '%.60s': on the command line alone", key);
 	snprintf(use.name, sizeof(use.name), "%s", key);
 	if (use.opt->kind == OPT_FLAG)
 		return set_flag(&par, &use, value);
