@@ -92,9 +92,9 @@ static const struct identity *identify(void *arg, const struct identity_key *key
 	assert_int_equal(key->start_ns, 1000 + key->tgid);
 	assert_int_equal(key->cgroup_id, 77);
 	found = (struct identity){.cgroup = "/a", .service = {.version = "7"}};
-	strcpy(found.service.name, key->tgid == 1 ? "shop" : "cart");
+	memcpy(found.service.name, key->tgid == 1 ? "shop" : "cart", 5);
 	if (key->tgid == 1)
-		strcpy(found.names.unit, "shop.service");
+		memcpy(found.names.unit, "shop.service", 13);
 	return &found;
 }
 

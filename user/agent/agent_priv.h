@@ -57,7 +57,7 @@ struct agent {
 	struct fixed_label *fixed; /* owned: the host's name, and those of the options */
 	size_t fixed_cnt;
 	char host[AGENT_HOST_MAX];
-	double share; /* of the machine's CPU time in the last window */
+	double share, bpf_share; /* of the machine's CPU time in the last window; programs' of it */
 	bool is_forgetful; /* memory was beyond its bound at the last look */
 	bool is_store_ill; /* it was told */
 	bool is_broken; /* no recording goes on, and none could be begun */

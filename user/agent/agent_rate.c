@@ -22,17 +22,19 @@ void agent_mark(struct agent *agent, uint64_t bpf_ns)
 	};
 }
 
-static double take_share(struct agent *agent, uint64_t bpf_ns)
+static void take_share(struct agent *agent, uint64_t bpf_ns)
 {
 	const struct agent_meters before = agent->meters;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	double used_ns, span_ns;
+	double span_ns, own_ns;
 
 	agent_mark(agent, bpf_ns);
-	used_ns = (double)(agent->meters.cpu_ns - before.cpu_ns) +
-		  (double)(agent->meters.bpf_ns - before.bpf_ns);
+	own_ns = (double)(agent->meters.cpu_ns - before.cpu_ns);
 	span_ns = (double)(agent->meters.now_ns - before.now_ns) * (double)(cpus > 0 ? cpus : 1);
-	return span_ns > 0 ? used_ns / span_ns : 0;
+	if (!(span_ns > 0))
+		return;
+	agent->bpf_share = (double)(agent->meters.bpf_ns - before.bpf_ns) / span_ns;
+	agent->share = agent->bpf_share + own_ns / span_ns;
 }
 
 /* Beyond the bound what can be read again is forgotten; true: that did not do. */
@@ -96,7 +98,7 @@ int agent_adapt(struct agent *agent, struct agent_recording *rec, const struct l
 	bool is_memory = is_short_of_memory(agent);
 	enum rate_step step = RATE_KEEP;
 
-	agent->share = take_share(agent, ledger->cost.bpf_run_ns);
+	take_share(agent, ledger->cost.bpf_run_ns);
 	if (agent->meters.now_ns - rec->started_ns > SETTLE_NS)
 		step = rate_step(&agent->rate, agent->meters.now_ns, agent->share, is_memory);
 	tell(agent, step, hz_before, is_memory);

@@ -179,11 +179,13 @@ static void publish(struct agent *agent, const struct ledger *ledger)
 	values->bpf_s += (double)ledger->cost.bpf_run_ns / NSEC_PER_SEC;
 	values->kernel_bytes = ledger->cost.kernel_bytes;
 	metrics_set(&agent->metrics, values);
-	notify_send(&agent->notify,
-		    "STATUS=%llu Hz, %.2f %% of the CPU time, %llu windows stored%s",
-		    (unsigned long long)agent->rate.hz, 100 * agent->share,
-		    (unsigned long long)spool->stored_windows,
-		    spool->err ? ", the store takes none" : "");
+	notify_send(
+		&agent->notify,
+		"STATUS=%llu Hz, %.2f %% of the CPU time (%.2f %% in BPF programs), %llu windows "
+		"stored%s",
+		(unsigned long long)agent->rate.hz, 100 * agent->share, 100 * agent->bpf_share,
+		(unsigned long long)spool->stored_windows,
+		spool->err ? ", the store takes none" : "");
 }
 
 /* What the spool has dropped since it was asked last. */

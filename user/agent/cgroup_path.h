@@ -3,12 +3,14 @@
  * What the path of a control group says about who runs in it. Container runtimes, the kubelet and
  * systemd name groups each in their way, but with few shapes:
  *
- *	container  64 hexadecimal digits at the end of a component, behind nothing or a prefix
- *	           (docker-, cri-containerd-, crio-, libpod-), before nothing or ".scope"; or the
- *last part of "kubepods-...slice:cri-containerd:ID" pod        pod<uid> in a component of its own
- *or at the end of "kubepods-besteffort-pod<uid>", its dashes as '_' where systemd has the group
- *	unit       the innermost *.service or *.scope that is no container's; in a container, its
- *own
+ * container: 64 hexadecimal digits at the end of a component, behind nothing or a prefix (docker-,
+ * cri-containerd-, crio-, libpod-), before nothing or ".scope"; or the last part of
+ * "kubepods-...slice:cri-containerd:ID".
+ *
+ * pod: pod<uid> in a component of its own or at the end of "kubepods-besteffort-pod<uid>", its
+ * dashes as '_' where systemd has the group.
+ *
+ * unit: the innermost *.service or *.scope that is no container's; in a container, its own.
  *
  * Everything is hostile: whoever may make a control group chooses its name.
  */

@@ -4,9 +4,9 @@
  * is stored: each label set, which names a process by its numbers, becomes one that names the
  * service; value types are ordered by kind; services that are not enabled are left out.
  *
- *	in   comm=worker pid=4711 start=99 cgroup=1234 [event=...] [state=... cause=...]
- *	out  comm=worker service=shop version=1.2 unit=shop.service
- *cgroup=/system.slice/shop.service host=h1 env=prod [state=... cause=...]
+ *	in	comm=worker pid=4711 start=99 cgroup=1234 [event=...] [state=... cause=...]
+ *	out	comm=worker service=shop version=1.2 unit=shop.service cgroup=/system.slice/...
+ *		host=h1 env=prod [state=... cause=...]
  */
 #ifndef BPFPROF_AGENT_RELABEL_H
 #define BPFPROF_AGENT_RELABEL_H
