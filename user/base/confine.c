@@ -31,7 +31,9 @@ enum { EXIT_CONFINED = 1 };
 static const char *const common_calls[] = {CONFINE_COMMON(NAME)};
 static const char *const record_calls[] = {CONFINE_RECORD(NAME)};
 static const char *const network_calls[] = {CONFINE_NETWORK(NAME)};
-static const char *const forbidden_calls[] = {CONFINE_FORBIDDEN(NAME)};
+static const char *const agent_calls[] = {CONFINE_AGENT(NAME)};
+static const char *const mount_calls[] = {CONFINE_MOUNT(NAME)};
+static const char *const forbidden_calls[] = {CONFINE_MOUNT(NAME) CONFINE_FORBIDDEN(NAME)};
 
 /* Maps are read and filled, programs that are loaded are run and attached; none is loaded or
  * pinned. Those of others can be looked at by the thread alone that has kept CAP_SYS_ADMIN for it.
@@ -40,6 +42,13 @@ static const unsigned int bpf_commands[] = {
 	BPF_MAP_CREATE,	      BPF_MAP_LOOKUP_ELEM,    BPF_MAP_UPDATE_ELEM,  BPF_MAP_DELETE_ELEM,
 	BPF_MAP_GET_NEXT_KEY, BPF_PROG_TEST_RUN,      BPF_LINK_CREATE,	    BPF_LINK_DETACH,
 	BPF_ITER_CREATE,      BPF_OBJ_GET_INFO_BY_FD, BPF_PROG_GET_NEXT_ID, BPF_PROG_GET_FD_BY_ID,
+};
+
+/* Of who records anew. */
+static const unsigned int load_commands[] = {
+	BPF_PROG_LOAD,	     BPF_BTF_LOAD,	   BPF_MAP_FREEZE,	 BPF_RAW_TRACEPOINT_OPEN,
+	BPF_ENABLE_STATS,    BPF_LINK_UPDATE,	   BPF_PROG_BIND_MAP,	 BPF_BTF_GET_FD_BY_ID,
+	BPF_BTF_GET_NEXT_ID, BPF_LINK_GET_NEXT_ID, BPF_MAP_GET_FD_BY_ID,
 };
 
 /* Not TIOCSTI, which types for whoever reads the terminal after us. */
@@ -149,6 +158,15 @@ static int add_common(scmp_filter_ctx filter)
 	return err ? err : allow_ioctls(filter, terminal_requests, ARRAY_CNT(terminal_requests));
 }
 
+static int add_agent(scmp_filter_ctx filter)
+{
+	int err = add(filter, SCMP_ACT_ALLOW, agent_calls, ARRAY_CNT(agent_calls));
+
+	for (size_t i = 0; i < ARRAY_CNT(load_commands) && !err; i++)
+		err = allow_if(filter, SCMP_SYS(bpf), SCMP_A0(SCMP_CMP_EQ, load_commands[i]));
+	return err;
+}
+
 static int add_recording(scmp_filter_ctx filter, pid_t child)
 {
 	int err = add(filter, SCMP_ACT_ALLOW, record_calls, ARRAY_CNT(record_calls));
@@ -203,13 +221,19 @@ static int set_attributes(scmp_filter_ctx filter)
 
 static int fill(scmp_filter_ctx filter, const struct confine_opts *opts)
 {
+	size_t spared = opts->is_agent ? ARRAY_CNT(mount_calls) : 0;
 	int err = set_attributes(filter);
 
 	err = err ? err : add_common(filter);
 	if (!err && opts->work == CONFINE_RECORDING)
 		err = add_recording(filter, opts->child);
+	if (!err && opts->is_agent)
+		err = add_agent(filter);
 	err = err ? err : add_network(filter, opts->has_network);
-	return err ? err : add(filter, SCMP_ACT_TRAP, forbidden_calls, ARRAY_CNT(forbidden_calls));
+	/* CONFINE_MOUNT's come first. */
+	return err ? err
+		   : add(filter, SCMP_ACT_TRAP, forbidden_calls + spared,
+			 ARRAY_CNT(forbidden_calls) - spared);
 }
 
 int confine(const struct confine_opts *opts)

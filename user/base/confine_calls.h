@@ -50,14 +50,22 @@
 	call(sendmmsg) call(recvfrom) call(recvmsg) call(recvmmsg) call(shutdown) \
 	call(mmap) call(mmap2) call(mprotect)
 
+/* Of an agent: its manager's socket and those of who asks it, and its configuration. */
+#define CONFINE_AGENT(call) \
+	call(accept) call(accept4) call(getsockname) call(getpeername) call(getsockopt) \
+	call(setsockopt) call(sendto) call(sendmsg) call(sendfile) call(recvmsg) call(shutdown) \
+	call(inotify_add_watch) call(inotify_rm_watch)
+
+/* Of events that are looked up: an agent does it again, and is told that there is no such call. */
+#define CONFINE_MOUNT(call) call(fsopen) call(fsconfig) call(fsmount)
+
 /* What nobody does by mistake. */
 #define CONFINE_FORBIDDEN(call) \
 	call(execve) call(execveat) call(fork) call(vfork) \
 	call(ptrace) call(process_vm_writev) call(pidfd_getfd) call(pidfd_send_signal) \
 	call(init_module) call(finit_module) call(delete_module) call(kexec_load) \
 	call(kexec_file_load) call(reboot) call(swapon) call(swapoff) call(iopl) call(ioperm) \
-	call(mount) call(umount) call(umount2) call(move_mount) call(open_tree) call(fsopen) \
-	call(fsconfig) call(fsmount) call(fspick) call(mount_setattr) call(pivot_root) \
+	call(mount) call(umount) call(umount2) call(move_mount) call(open_tree) call(fspick) call(mount_setattr) call(pivot_root) \
 	call(chroot) call(setns) call(unshare) call(mknod) call(mknodat) \
 	call(name_to_handle_at) call(open_by_handle_at) \
 	call(setuid) call(setgid) call(setreuid) call(setregid) call(setresuid) call(setresgid) \

@@ -4,14 +4,17 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
+#include "base/array.h"
+#include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/reader.h"
 #include "proc/maps_line.h"
 
-enum { MAPS_MAX_BYTES = 64 << 20 };
+enum { MAPS_MAX_BYTES = 64 << 20, STATM_MAX_BYTES = 4096 };
 
 void asleep_init(struct asleep *asleep, struct preload *preload)
 {
@@ -19,10 +22,22 @@ void asleep_init(struct asleep *asleep, struct preload *preload)
 	asleep->tgid = 0;
 	buf_init(&asleep->maps, MAPS_MAX_BYTES);
 	hmap_init(&asleep->exe_ids);
+	hmap_init(&asleep->kept_index);
+}
+
+static void forget_kept(struct asleep *asleep)
+{
+	for (size_t i = 0; i < asleep->kept_cnt; i++)
+		free(asleep->kept[i].vmas);
+	asleep->kept_cnt = 0;
+	hmap_clear(&asleep->kept_index);
 }
 
 void asleep_deinit(struct asleep *asleep)
 {
+	forget_kept(asleep);
+	free(asleep->kept);
+	hmap_deinit(&asleep->kept_index);
 	buf_deinit(&asleep->maps);
 	hmap_deinit(&asleep->exe_ids);
 }
@@ -87,6 +102,88 @@ static void read_maps(struct asleep *asleep, const struct bp_asleep *thread)
 	}
 }
 
+/* How much memory the process has mapped. False: it has gone. */
+static bool read_sizes(uint32_t tgid, uint64_t *size_pages, uint64_t *data_pages)
+{
+	_cleanup_(buf_deinit) struct buf text;
+	struct reader rd;
+	char path[64];
+	size_t len;
+
+	buf_init(&text, STATM_MAX_BYTES);
+	snprintf(path, sizeof(path), "/proc/%u/statm", tgid);
+	if (fs_read_file(path, &text))
+		return false;
+	reader_init(&rd, text.data, text.len);
+	*size_pages = reader_number(&rd, 10);
+	reader_accept(&rd, ' ');
+	/* resident, shared, text, lib */
+	for (int i = 0; i < 4; i++)
+		reader_until(&rd, ' ', &len);
+	*data_pages = reader_number(&rd, 10);
+	return !rd.err;
+}
+
+static bool is_kept(const void *owner, uint32_t index, const void *key)
+{
+	const struct asleep_maps *maps = &((const struct asleep *)owner)->kept[index];
+	const struct bp_asleep *thread = key;
+
+	return maps->tgid == thread->tgid && maps->start_ns == thread->start_ns;
+}
+
+static uint64_t process_hash(const struct bp_asleep *thread)
+{
+	return hash_mix(hash_mix(0, thread->tgid), thread->start_ns);
+}
+
+/* What is kept of the process, or a new one with nothing in it; NULL when memory is out. */
+static struct asleep_maps *kept_of(struct asleep *asleep, const struct bp_asleep *thread)
+{
+	uint64_t hash = process_hash(thread);
+	uint32_t at = hmap_find(&asleep->kept_index, hash, is_kept, asleep, thread);
+
+	if (at != HMAP_NONE)
+		return &asleep->kept[at];
+	if (asleep->kept_cnt == ASLEEP_KEPT_MAX)
+		forget_kept(asleep);
+	if (array_reserve(&asleep->kept, &asleep->kept_cap, asleep->kept_cnt + 1,
+			  sizeof(*asleep->kept)) ||
+	    hmap_insert(&asleep->kept_index, hash, (uint32_t)asleep->kept_cnt))
+		return NULL;
+	asleep->kept[asleep->kept_cnt] =
+		(struct asleep_maps){.tgid = thread->tgid, .start_ns = thread->start_ns};
+	return &asleep->kept[asleep->kept_cnt++];
+}
+
+/* The mappings of @thread's process into asleep->vmas, as they are kept or as they are now. */
+static void find_maps(struct asleep *asleep, const struct bp_asleep *thread)
+{
+	struct asleep_maps *kept;
+	uint64_t size_pages = 0, data_pages = 0;
+	size_t bytes;
+
+	kept = read_sizes(thread->tgid, &size_pages, &data_pages) ? kept_of(asleep, thread) : NULL;
+	if (kept && kept->vmas && kept->size_pages == size_pages &&
+	    kept->data_pages == data_pages) {
+		asleep->vma_cnt = kept->vma_cnt;
+		memcpy(asleep->vmas, kept->vmas, kept->vma_cnt * sizeof(*kept->vmas));
+		return;
+	}
+	read_maps(asleep, thread);
+	bytes = asleep->vma_cnt * sizeof(*asleep->vmas);
+	if (!kept || !bytes)
+		return;
+	free(kept->vmas);
+	kept->vmas = malloc(bytes);
+	if (!kept->vmas)
+		return;
+	memcpy(kept->vmas, asleep->vmas, bytes);
+	kept->vma_cnt = asleep->vma_cnt;
+	kept->size_pages = size_pages;
+	kept->data_pages = data_pages;
+}
+
 /* The frame at @ip; 0: it lies in no executable mapping. */
 static uint64_t frame_of(const struct asleep *asleep, uint64_t ip)
 {
@@ -136,7 +233,7 @@ enum asleep_result asleep_read(struct asleep *asleep, const struct bp_asleep *th
 	if (!thread->has_regs)
 		return thread->start_stack ? ASLEEP_NO_REGS : ASLEEP_KERNEL_ONLY;
 	if (asleep->tgid != thread->tgid || asleep->start_ns != thread->start_ns) {
-		read_maps(asleep, thread);
+		find_maps(asleep, thread);
 		asleep->tgid = thread->tgid;
 		asleep->start_ns = thread->start_ns;
 	}

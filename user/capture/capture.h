@@ -41,6 +41,9 @@ enum capture_by {
 	BY_CGROUP = 1 << 5,
 	BY_UID = 1 << 6,
 	BY_CALLER = 1 << 7, /* who calls a probed function */
+	BY_START = 1 << 8, /* with BY_PID: label "start", CLOCK_BOOTTIME ns of the process' start,
+			      which with the pid is its identity */
+	BY_EVENT = 1 << 9, /* label "event" on samples of all events but the first */
 };
 
 /* What is recorded of the time that threads do not run. */
@@ -146,6 +149,18 @@ struct ledger_stopped capture_stopped(struct capture *cap);
 /* Samples recorded so far, for a progress line. Cheap. */
 uint64_t capture_samples(const struct capture *cap);
 
+/*
+ * From now on events whose rate is that of -F come @freq_hz (1 or more) times a second. To be
+ * called right after capture_window(), so that all but the samples of that moment are of one
+ * period; each sample counts for the period that it had. 0 or negative errno after log_error(): the
+ * rate may then be the new one on some CPUs only.
+ */
+int capture_set_freq(struct capture *cap, uint64_t freq_hz);
+
+/* What was drained of the window that goes on: its label sets say who was sampled. Borrowed until
+ * the next call of capture_run() or capture_window(). */
+const struct profile *capture_so_far(const struct capture *cap);
+
 /* Event @nr of those that are sampled, as it is on this machine; NULL: there are fewer. Borrowed
  * from @cap. */
 const struct event *capture_event(const struct capture *cap, uint32_t nr);
@@ -183,6 +198,10 @@ uint64_t capture_take_names_cpu_ns(struct capture *cap);
 /* The command line's --strict and the summary need no more than the ledger; this adds our own
  * process' cost so far to it. */
 void capture_cost(struct capture *cap, struct ledger_cost *cost);
+
+/* Have the kernel count what programs cost, which takes 110 ns of each of their runs, until the
+ * descriptor is closed that is returned, *owned*. Negative errno: -EPERM without CAP_SYS_ADMIN. */
+int capture_count_cost(void);
 
 /* NULL is fine. Nothing of ours stays in the kernel. */
 void capture_close(struct capture *cap);

@@ -99,6 +99,9 @@ static void add_samples(struct drain *drain, uint32_t stack, uint32_t outcome,
 	if (who->bucket)
 		labels = timeline_labels(drain->prof, labels,
 					 time_in_window(drain, who->bucket - 1));
+	if (drain->by & BY_EVENT && event && event < BP_EVENTS_SAMPLED && labels != PROFILE_NONE)
+		labels = labels_of_event(drain->prof, labels,
+					 drain->samplers->items[event].event.name);
 	if (event == BP_EVENT_SWITCH)
 		labels = wait_labels(drain, labels, who, counted->key);
 	else if (drain->has_hist)

@@ -6,8 +6,10 @@
 
 #include "capture/capture.h"
 
+enum { LABELS_MAX = 12 };
+
 struct label_list {
-	struct profile_label items[8];
+	struct profile_label items[LABELS_MAX];
 	size_t cnt;
 };
 
@@ -39,6 +41,8 @@ uint32_t labels_of(struct profile *prof, const struct bp_who *who, uint32_t by)
 		add_str(prof, &list, "process", who->process, sizeof(who->process));
 	if (by & BY_PID)
 		add_num(prof, &list, "pid", who->tgid);
+	if (by & BY_START)
+		add_num(prof, &list, "start", (int64_t)who->start_ns);
 	if (by & BY_TID)
 		add_num(prof, &list, "tid", who->tid);
 	if (by & BY_UID)
@@ -47,5 +51,16 @@ uint32_t labels_of(struct profile *prof, const struct bp_who *who, uint32_t by)
 		add_num(prof, &list, "cpu", (int64_t)who->cpu - 1);
 	if (by & BY_CGROUP)
 		add_num(prof, &list, "cgroup", who->cgroup_id);
+	return profile_labels(prof, list.items, list.cnt);
+}
+
+uint32_t labels_of_event(struct profile *prof, uint32_t label_set, const char *event)
+{
+	const struct profile_label_set set = prof->label_sets[label_set];
+	struct label_list list = {.cnt = 0};
+
+	for (uint32_t i = 0; i < set.cnt && list.cnt + 1 < LABELS_MAX; i++)
+		list.items[list.cnt++] = prof->labels[set.first + i];
+	add_str(prof, &list, "event", event, SIZE_MAX);
 	return profile_labels(prof, list.items, list.cnt);
 }

@@ -10,4 +10,7 @@
  * -ENOMEM. */
 uint32_t labels_of(struct profile *prof, const struct bp_who *who, uint32_t by);
 
+/* The labels of @label_set and "event". PROFILE_NONE on -ENOMEM. */
+uint32_t labels_of_event(struct profile *prof, uint32_t label_set, const char *event);
+
 #endif

@@ -85,14 +85,41 @@ static struct event_cpu *perf_events_cpu(struct perf_events *events, uint32_t cp
 	return NULL;
 }
 
-/* What this life of the CPU has counted. */
-static uint64_t event_cpu_live_ticks(const struct perf_events *events, const struct event_cpu *cpu)
+/* What this life of the CPU has counted, and not been closed. */
+static uint64_t event_cpu_live_count(const struct event_cpu *cpu)
 {
 	uint64_t count;
 
 	if (cpu->fd < 0 || read(cpu->fd, &count, sizeof(count)) != sizeof(count))
 		return 0;
+	return count > cpu->count_closed ? count - cpu->count_closed : 0;
+}
+
+static uint64_t event_cpu_live_ticks(const struct perf_events *events, const struct event_cpu *cpu)
+{
+	uint64_t count = event_cpu_live_count(cpu);
+
 	return events->event->is_freq ? count : count / events->event->period;
+}
+
+int perf_events_retune(struct perf_events *events, uint64_t period_before)
+{
+	const struct event *event = events->event;
+	uint64_t value = event->is_freq ? event->freq_hz : event->period;
+	int err = 0;
+
+	for (size_t i = 0; i < events->cnt; i++) {
+		struct event_cpu *cpu = &events->cpus[i];
+		uint64_t count = event->is_freq ? 0 : event_cpu_live_count(cpu);
+
+		if (cpu->fd < 0)
+			continue;
+		cpu->ticks_closed += count / period_before;
+		cpu->count_closed += count;
+		if (ioctl(cpu->fd, PERF_EVENT_IOC_PERIOD, &value) && !err)
+			err = -errno;
+	}
+	return err;
 }
 
 void perf_events_nudge(struct perf_events *events)
@@ -116,6 +143,7 @@ void perf_events_cpu_offline(struct perf_events *events, uint32_t nr)
 	if (!cpu || cpu->fd < 0)
 		return;
 	cpu->ticks_closed += event_cpu_live_ticks(events, cpu);
+	cpu->count_closed = 0;
 	close(cpu->fd);
 	cpu->fd = -1;
 	log_info("CPU %u went offline: its samples are kept, it is taken up again when it comes "

@@ -19,7 +19,8 @@
 struct event_cpu {
 	uint32_t cpu;
 	int fd; /* owned, -1 while the CPU is offline */
-	uint64_t ticks_closed; /* of earlier lives of the CPU */
+	uint64_t ticks_closed; /* of earlier lives of the CPU, and of earlier periods */
+	uint64_t count_closed; /* of this life's counter, what is in ticks_closed */
 	uint64_t ticks; /* as of perf_events_read_ticks() */
 };
 
@@ -49,6 +50,12 @@ void perf_events_cpu_online(struct perf_events *events, uint32_t cpu);
  * the flip belongs to the next window, and so do its ticks.
  */
 void perf_events_read_ticks(struct perf_events *events);
+
+/*
+ * The event's freq_hz (of an is_freq one), or else its period, has changed: tell the kernel. What
+ * was counted until now is ticks of @period_before. 0 or negative errno.
+ */
+int perf_events_retune(struct perf_events *events, uint64_t period_before);
 
 /*
  * Software events with a frequency: let each CPU's next event be a sample, whatever period is left.

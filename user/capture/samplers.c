@@ -265,6 +265,25 @@ void samplers_cpu_offline(struct samplers *samplers, uint32_t cpu)
 		perf_events_cpu_offline(&samplers->items[i].counters, cpu);
 }
 
+int samplers_set_freq(struct samplers *samplers, uint64_t freq_hz)
+{
+	for (uint32_t i = 0; i < samplers->cnt; i++) {
+		struct event *event = &samplers->items[i].event;
+		uint64_t period_before = event->period;
+		int err;
+
+		if (!event_set_freq(event, freq_hz))
+			continue;
+		err = perf_events_retune(&samplers->items[i].counters, period_before);
+		if (err) {
+			log_error("event '%s' at %llu Hz: %s", event->name,
+				  (unsigned long long)freq_hz, strerror(-err));
+			return err;
+		}
+	}
+	return 0;
+}
+
 void samplers_nudge(struct samplers *samplers)
 {
 	for (uint32_t i = 0; i < samplers->cnt; i++)

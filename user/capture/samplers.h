@@ -63,6 +63,9 @@ void samplers_close(struct samplers *samplers);
 void samplers_cpu_online(struct samplers *samplers, uint32_t cpu);
 void samplers_cpu_offline(struct samplers *samplers, uint32_t cpu);
 
+/* Events whose rate is that of -F get another. 0, or negative errno after log_error(). */
+int samplers_set_freq(struct samplers *samplers, uint64_t freq_hz);
+
 /* See perf_events_nudge(). */
 void samplers_nudge(struct samplers *samplers);
 

@@ -56,6 +56,7 @@ void confine_recorder(const struct recorder *recorder)
 		.work = CONFINE_RECORDING,
 		.has_network = recorder->has_network,
 		.child = recorder->child,
+		.is_agent = recorder->is_agent,
 	};
 
 	drop_capabilities(recorder);

@@ -18,6 +18,7 @@ struct recorder {
 	bool has_network;
 	bool writes_as_others; /* files that are not this user's, or in such a folder */
 	pid_t child; /* COMMAND; 0: none */
+	bool is_agent; /* see struct confine_opts */
 };
 
 /* From here on processes are read as well, and what has been loaded is used. */

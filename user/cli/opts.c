@@ -262,6 +262,11 @@ static const char *next_value(struct parser *par)
 	return next;
 }
 
+static int fail_no_value(struct parser *par, const struct use *use)
+{
+	return fail(par, "option '%s' needs a value (%s)", use->name, use->opt->value_name);
+}
+
 static int apply(struct parser *par, const struct use *use, const char *attached)
 {
 	const char *value = attached;
@@ -277,7 +282,7 @@ static int apply(struct parser *par, const struct use *use, const char *attached
 	if (!value)
 		value = next_value(par);
 	if (!value || !*value)
-		return fail(par, "option '%s' needs a value (%s)", use->name, use->opt->value_name);
+		return fail_no_value(par, use);
 	return set_value(par, use, value);
 }
 
@@ -388,6 +393,45 @@ int opts_parse(const struct opts_spec *spec, int argc, char **argv, void *target
 			err = parse_operand(&par, arg);
 	}
 	return err;
+}
+
+/* A flag in a file: what it says may be the opposite of its name. */
+static int set_flag(struct parser *par, struct use *use, const char *value)
+{
+	static const char *const words[2][4] = {{"no", "false", "off", "0"},
+						{"yes", "true", "on", "1"}};
+
+	for (size_t i = 0; i < 8; i++) {
+		if (strcmp(value, words[i / 4][i % 4]))
+			continue;
+		use->negated ^= i < 4;
+		return set_value(par, use, NULL);
+	}
+	return fail(par, "option '%s': '%s' is not yes or no", use->name, value);
+}
+
+int opts_set(const struct opts_spec *spec, void *target, const char *key, const char *value,
+	     struct buf *why)
+{
+	struct parser par = {.spec = spec, .target = target, .why = why};
+	struct use use = {.owner = target};
+
+	use.opt = find_long(spec->options, key, strlen(key), &use.negated);
+	if (!use.opt) {
+		const char *nearest = opts_nearest(spec, key);
+
+		return nearest ? fail(&par, "unknown key '%.60s' (did you mean '%s'?)", key,
+				      nearest)
+			       : fail(&par, "unknown key '%.60s'", key);
+	}
+	if (use.opt->flags & OPT_NOT_IN_FILE)
+		return fail(&par, "key '%.60s': on the command line alone", key);
+	snprintf(use.name, sizeof(use.name), "%s", key);
+	if (use.opt->kind == OPT_FLAG)
+		return set_flag(&par, &use, value);
+	if (!*value && !(use.opt->flags & OPT_VALUE_OPTIONAL))
+		return fail_no_value(&par, &use);
+	return set_value(&par, &use, value);
 }
 
 static void deinit_fields(const struct opt *table, void *owner)

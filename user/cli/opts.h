@@ -40,6 +40,8 @@ enum opt_flags {
 	OPT_NEGATABLE = 1 << 0, /* --no-NAME clears; for a flag called no-NAME, --NAME does */
 	OPT_IS_FILE = 1 << 1, /* the completion offers file names */
 	OPT_VALUE_OPTIONAL = 1 << 2, /* of OPT_STRING: --NAME means --NAME= */
+	OPT_NOT_IN_FILE = 1 << 3, /* on the command line alone */
+	OPT_LIVE = 1 << 4, /* of who runs for ever: may change while he does */
 };
 
 /* A word and what it stands for: a bit for OPT_CHOICES, any number for OPT_CHOICE. */
@@ -121,6 +123,21 @@ extern const struct opt opts_common[];
  */
 int opts_parse(const struct opts_spec *spec, int argc, char **argv, void *target,
 	       struct opts_args *args, struct buf *why);
+
+/*
+ * The same for a line of a file, "key = value": @key is an option's long name (of @spec alone), and
+ * a flag has yes or no (true, false, on, off, 1, 0). @value is borrowed as what argv holds is. 0;
+ * -EINVAL with one line in @why, which names the nearest key of an unknown one; -ENOMEM.
+ */
+int opts_set(const struct opts_spec *spec, void *target, const char *key, const char *value,
+	     struct buf *why);
+
+/*
+ * Append what @target holds as such lines, a line for each item of a list, comments above groups.
+ * What is not set (NULL, empty, a number that is 0) is left out, and so are options with one of the
+ * flags @skip.
+ */
+void opts_print(const struct opts_spec *spec, const void *target, uint32_t skip, struct buf *out);
 
 /* Release the lists and sets in @target (may be NULL) and in @args. */
 void opts_deinit(const struct opts_spec *spec, void *target, struct opts_args *args);

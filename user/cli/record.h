@@ -84,6 +84,10 @@ struct record_opts {
 bool record_opts_parse(struct record_opts *opts, int argc, char **argv, int *status_out);
 void record_opts_deinit(struct record_opts *opts);
 
+/* Are the -e grammatical? Whether the machine has them is for capture_open() to say. 0, -ENOMEM, or
+ * -EINVAL and one line in @why. */
+int record_check_events(const struct record_opts *opts, struct buf *why);
+
 /* Do -F and -c fit each other, and does this kernel allow -F? 0; -EINVAL with the reason in @why.
  */
 int record_check_rate(const struct record_opts *opts, struct buf *why);

@@ -255,8 +255,7 @@ static int check_times(struct record_opts *opts, struct buf *why)
 	return 0;
 }
 
-/* The grammar; whether the machine has them is for capture_open() to say. */
-static int check_events(const struct record_opts *opts, struct buf *why)
+int record_check_events(const struct record_opts *opts, struct buf *why)
 {
 	int err = 0;
 
@@ -489,7 +488,7 @@ static int record_opts_check(struct record_opts *opts, struct buf *why)
 	int err = check_times(opts, why);
 
 	err = err ? err : check_weight(opts, why);
-	err = err ? err : check_events(opts, why);
+	err = err ? err : record_check_events(opts, why);
 	err = err ? err : check_waits(opts, why);
 	err = err ? err : check_heap(opts, why);
 	err = err ? err : record_timeline_check(opts, why);

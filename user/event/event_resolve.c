@@ -68,6 +68,26 @@ static bool is_pmu_counter(const struct event *event)
 	return event->spec.kind == EVENT_COUNTER && event->type != PERF_TYPE_SOFTWARE;
 }
 
+static void set_freq(struct event *event, uint64_t freq_hz)
+{
+	event->freq_hz = freq_hz;
+	if (event->is_clock)
+		event->period = freq_hz < NSEC_PER_SEC ? NSEC_PER_SEC / freq_hz : 1;
+	else
+		event->is_freq = true;
+}
+
+bool event_set_freq(struct event *event, uint64_t freq_hz)
+{
+	const struct event_spec *spec = &event->spec;
+
+	if (!event->freq_hz || spec->freq_hz || spec->period ||
+	    !(event->is_clock || is_pmu_counter(event)))
+		return false;
+	set_freq(event, freq_hz);
+	return true;
+}
+
 /* What stands with the event goes before -F and -c. */
 static void set_rate(struct event *event, const struct event_scope *scope)
 {
@@ -79,11 +99,8 @@ static void set_rate(struct event *event, const struct event_scope *scope)
 		return;
 	if (!freq_hz && (event->is_clock || is_pmu_counter(event)))
 		freq_hz = FREQ_DEFAULT_HZ;
-	event->freq_hz = freq_hz;
-	if (event->is_clock)
-		event->period = freq_hz < NSEC_PER_SEC ? NSEC_PER_SEC / freq_hz : 1;
-	else if (freq_hz)
-		event->is_freq = true;
+	if (freq_hz)
+		set_freq(event, freq_hz);
 	else
 		event->period = 1;
 }

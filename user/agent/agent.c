@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The agent's life: set up, loop, end. */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/agent_priv.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/guard.h"
+#include "cli/confinement.h"
+#include "symbol/demangle.h"
+
+/* Whoever runs is looked up that often, and the manager's watchdog told. */
+#define SLICE_NS NSEC_PER_SEC
+/* Is the file that forbids recording still there? */
+#define FORBIDDEN_LOOK_MS 2000
+
+/* --- Set-up --- */
+
+/* Its folder is made, if only that is missing: root's alone. */
+static int open_store(struct agent *agent)
+{
+	static const char scheme[] = "sqlite:";
+	const char *path = agent->opts->store;
+	const char *file = strncmp(path, scheme, strlen(scheme)) ? path : path + strlen(scheme);
+	const char *slash = strrchr(file, '/');
+	char *folder = slash && slash != file ? strndup(file, (size_t)(slash - file)) : NULL;
+
+	if (folder)
+		mkdir(folder, 0700);
+	free(folder);
+	agent->store_path = strdup(file);
+	return agent->store_path ? store_open(file, STORE_WRITE, &agent->store) : -ENOMEM;
+}
+
+static int add_to_store(void *arg, const struct agent_window *window)
+{
+	struct store_window stored = agent_window_stored(window);
+
+	return store_add(((struct agent *)arg)->store, &stored, NULL);
+}
+
+static int add_tombstone(void *arg, uint64_t start_ns, uint64_t end_ns, uint64_t window_cnt,
+			 uint64_t sample_cnt, const char *reason)
+{
+	return store_add_tombstone(((struct agent *)arg)->store, start_ns, end_ns, window_cnt,
+				   sample_cnt, reason);
+}
+
+static int init(struct agent *agent)
+{
+	const struct spool_sink sink = {agent, add_to_store, add_tombstone};
+	const struct rate_opts rate = agent_rate_opts(agent->opts);
+	int err;
+
+	/* For good: who records anew may no longer ask for it. */
+	agent->stats_fd = capture_count_cost();
+	if (agent->stats_fd < 0)
+		log_warn("--max-cpu: the kernel does not tell what its programs cost "
+			 "(CAP_SYS_ADMIN is needed); only the agent's own CPU time is bounded");
+	metrics_init(&agent->metrics);
+	rate_init(&agent->rate, &rate);
+	spool_init(&agent->spool, &sink, SPOOL_MAX_BYTES);
+	if (gethostname(agent->host, sizeof(agent->host) - 1))
+		agent->host[0] = '\0';
+	err = agent_set_labels(agent, agent->opts);
+	err = err ? err : identities_init(&agent->identities, cgroup_root());
+	agent->memory = name_memory_new();
+	if (err || !agent->memory) {
+		log_error("agent: %s", strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	err = events_open(&agent->events, agent->opts->config_path);
+	if (err)
+		log_error("signals, or the configuration's folder: %s", strerror(-err));
+	return err;
+}
+
+static void open_notify(struct agent *agent)
+{
+	const char *name = getenv("NOTIFY_SOCKET");
+	int err =
+		notify_open(name, getenv("WATCHDOG_USEC"), getenv("WATCHDOG_PID"), &agent->notify);
+
+	if (err)
+		log_warn("$NOTIFY_SOCKET '%s': %s; nobody is told how the agent is", name,
+			 strerror(-err));
+}
+
+static void deinit(struct agent *agent)
+{
+	agent_recording_close(&agent->recording);
+	spool_deinit(&agent->spool);
+	store_close(agent->store);
+	identities_deinit(&agent->identities);
+	name_memory_free(agent->memory);
+	events_close(&agent->events);
+	notify_close(&agent->notify);
+	metrics_deinit(&agent->metrics);
+	if (agent->stats_fd >= 0)
+		close(agent->stats_fd);
+	free(agent->fixed);
+	free(agent->store_path);
+}
+
+static int begin(struct agent *agent)
+{
+	int err = agent_recording_open(agent, agent->opts, &agent->recording);
+
+	err = err ? err : agent_recording_start(&agent->recording);
+	agent_mark(agent, 0);
+	return err;
+}
+
+static void tell_start(const struct agent *agent)
+{
+	const struct agent_opts *opts = agent->opts;
+
+	log_info("agent: recording %s at %llu Hz%s%s, a window every %g s into '%s'",
+		 agent->recording.events[0], (unsigned long long)agent->rate.hz,
+		 agent->recording.event_cnt > 1 ? ", further events" : "",
+		 agent->recording.has_waits ? ", and where threads wait" : "",
+		 (double)opts->record.interval_ns / (double)NSEC_PER_SEC, agent->store_path);
+	notify_send(&agent->notify, "READY=1\nSTATUS=recording");
+}
+
+static void confine_agent(struct agent *agent)
+{
+	const struct recorder recorder = {
+		.writes_as_others = !fs_output_is_ours(agent->store_path),
+		.is_agent = true,
+	};
+
+	demangle_preload();
+	confine_recorder(&recorder);
+}
+
+/* --- The loop --- */
+
+static uint64_t earlier(uint64_t one, uint64_t two)
+{
+	return one < two ? one : two;
+}
+
+/* Recording is forbidden for now: what is recorded is stored, then we wait until it no longer is.
+ * 0, or negative errno after log_error(). */
+static int wait_while_forbidden(struct agent *agent)
+{
+	struct agent_recording old = agent->recording;
+	int err;
+
+	log_warn("agent: root's file '%s' forbids recording: waiting until it is gone",
+		 LEDGER_STOP_FILE);
+	capture_stop(old.capture);
+	err = agent_take_window(agent, &old, true);
+	agent_recording_close(&old);
+	agent->recording = (struct agent_recording){.capture = NULL};
+	while (!err && !agent->events.ends && guard_file_counts(LEDGER_STOP_FILE, NULL)) {
+		struct pollfd fd = {.fd = agent->events.signal_fd, .events = POLLIN};
+
+		poll(&fd, 1, FORBIDDEN_LOOK_MS);
+		events_take(&agent->events);
+		notify_send(&agent->notify, "WATCHDOG=1");
+	}
+	if (err || agent->events.ends)
+		return err;
+	err = begin(agent);
+	if (!err)
+		tell_start(agent);
+	return err;
+}
+
+/* One slice of a window that ends at *@window_ns. 0, or negative errno after log_error(). */
+static int run_slice(struct agent *agent, uint64_t window_ns)
+{
+	uint64_t slice_ns =
+		earlier(SLICE_NS, agent->notify.watchdog_ns ? agent->notify.watchdog_ns : SLICE_NS);
+	uint64_t until_ns = earlier(window_ns, clock_monotonic_ns() + slice_ns);
+	int wake = capture_run(agent->recording.capture, until_ns, agent->events.wake_fd);
+
+	if (wake < 0) {
+		log_error("sampling: %s", strerror(-wake));
+		return wake;
+	}
+	if (agent->notify.watchdog_ns)
+		notify_send(&agent->notify, "WATCHDOG=1");
+	events_take(&agent->events);
+	if (wake == CAPTURE_STOPPED)
+		return wait_while_forbidden(agent);
+	if (wake == CAPTURE_TARGET_GONE) {
+		log_info("agent: the processes of -p are gone");
+		agent->events.ends = true;
+	}
+	if (!agent->events.ends)
+		agent_look_up(agent);
+	return 0;
+}
+
+/* The rate has given waits up, or taken them up again. */
+static bool wants_other_waits(const struct agent *agent)
+{
+	return agent->recording.has_waits != (agent->opts->off_cpu && agent->rate.waits);
+}
+
+static int run(struct agent *agent)
+{
+	uint64_t window_ns = clock_monotonic_ns() + agent->opts->record.interval_ns;
+	int err = 0;
+
+	while (!err && !agent->is_broken && !agent->events.ends) {
+		err = run_slice(agent, window_ns);
+		if (err || agent->events.ends)
+			break;
+		if (agent->events.reloads) {
+			agent->events.reloads = false;
+			agent_reload(agent);
+			window_ns = earlier(window_ns,
+					    clock_monotonic_ns() + agent->opts->record.interval_ns);
+		}
+		if (clock_monotonic_ns() < window_ns)
+			continue;
+		err = agent_take_window(agent, &agent->recording, false);
+		if (!err && wants_other_waits(agent))
+			err = agent_switch(agent, agent->opts);
+		/* A window that took longer than the interval swallows the ones it missed. */
+		while (window_ns <= clock_monotonic_ns())
+			window_ns += agent->opts->record.interval_ns;
+	}
+	return err ? err : agent->is_broken ? -EIO : 0;
+}
+
+/* What was recorded is stored, whatever ended the loop. */
+static int end(struct agent *agent)
+{
+	int err = 0;
+
+	notify_send(&agent->notify, "STOPPING=1\nSTATUS=storing the last window");
+	if (agent->recording.capture && !agent->is_broken) {
+		capture_stop(agent->recording.capture);
+		err = agent_take_window(agent, &agent->recording, true);
+	}
+	if (!err && agent->spool.cnt) {
+		log_error("store '%s': %zu windows could not be stored: %s", agent->store_path,
+			  agent->spool.cnt, strerror(-agent->spool.err));
+		return -EIO;
+	}
+	log_info("agent: ended, %llu windows stored",
+		 (unsigned long long)agent->spool.stored_windows);
+	return err;
+}
+
+static int work(struct agent *agent)
+{
+	int err = init(agent);
+
+	open_notify(agent);
+	err = err ? err : record_targets_check(&agent->opts->record);
+	err = err ? err : open_store(agent);
+	err = err ? err : begin(agent);
+	if (err)
+		return err;
+	confine_agent(agent);
+	tell_start(agent);
+	err = run(agent);
+	return err ? (end(agent), err) : end(agent);
+}
+
+int agent_run(struct agent_opts *opts, int argc, char **argv)
+{
+	struct agent agent = {
+		.opts = opts, .argc = argc, .argv = argv, .notify = {.fd = -1}, .stats_fd = -1};
+	int err;
+
+	signal(SIGPIPE, SIG_IGN);
+	err = work(&agent);
+	deinit(&agent);
+	if (err && !log_error_is_told())
+		log_error("agent: %s", strerror(-err));
+	return err ? CLI_FAILED : CLI_OK;
+}

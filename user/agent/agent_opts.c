@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `bpfprof agent`: its option table, whose long names are the keys of its configuration file. */
+#include "agent/agent_opts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "store/store.h"
+
+#define AT(member, type) .offset = OPT_AT(struct agent_opts, member, type)
+
+enum { FREQ_DEFAULT_HZ = 19, INTERVAL_DEFAULT_S = 10, MEMORY_LEAST = 32 << 20 };
+
+#define DAY_NS (86400 * NSEC_PER_SEC)
+
+static const struct opt agent_options[] = {
+	{OPT_GROUP, .help = "Configuration"},
+	{OPT_STRING, 0, "config", "FILE", AT(config_path, const char *),
+	 .flags = OPT_IS_FILE | OPT_NOT_IN_FILE,
+	 .help = "lines 'option = value', read again at SIGHUP and when the file changes; "
+		 "[service GLOB] with 'enabled = no' leaves services out"},
+	{OPT_FLAG, 0, "check-config", AT(check_config, bool), .flags = OPT_NOT_IN_FILE,
+	 .help = "print the configuration that would be in force, and end"},
+
+	{OPT_GROUP, .help = "The store"},
+	{OPT_STRING, 0, "store", "PATH", AT(store, const char *), .flags = OPT_IS_FILE,
+	 .help = "SQLite file (default: " STORE_DEFAULT_PATH ")"},
+	{OPT_DURATION, 0, "retain", "AGE", AT(retain_ns, uint64_t), .flags = OPT_LIVE,
+	 .help = "drop what is older (default: 14d; 0: keep it)"},
+	{OPT_BYTES, 0, "max-store", "BYTES", AT(max_store_bytes, uint64_t), .flags = OPT_LIVE,
+	 .help = "drop the oldest beyond this size (default: 1G; 0: no bound)"},
+	{OPT_DURATION, 0, "compact-after", "AGE", AT(compact_after_ns, uint64_t), .flags = OPT_LIVE,
+	 .help = "make one window a minute of what is older (default: 1h; 0: never)"},
+	{OPT_LIST, 0, "label", "KEY=VALUE", AT(labels, struct opts_list), .flags = OPT_LIVE,
+	 .help = "a label of every sample; repeatable"},
+
+	{OPT_GROUP, .help = "What to sample"},
+	{OPT_NUMBER, 'F', "freq", "HZ", AT(record.freq_hz, uint64_t), .min = 1, .flags = OPT_LIVE,
+	 .help = "samples per second and CPU (default: 19)"},
+	{OPT_DURATION, 'i', "interval", "TIME", AT(record.interval_ns, uint64_t),
+	 .min = NSEC_PER_SEC, .flags = OPT_LIVE, .help = "store a window every TIME (default: 10)"},
+	{OPT_FLAG, 0, "off-cpu", AT(off_cpu, bool), .flags = OPT_NEGATABLE,
+	 .help = "where threads wait, too (the default; --no-off-cpu: not)"},
+	{OPT_FLAG, 0, "kernel-threads", AT(record.kernel_threads, bool), .flags = OPT_NEGATABLE,
+	 .help = "kernel threads' waits too"},
+	{OPT_LIST, 'e', "event", "EVENT", AT(record.events, struct opts_list),
+	 .help = "further events, as record has them; repeatable, or a comma list"},
+	{OPT_FLAG, 'U', "user-stacks", AT(record.user_only, bool), .help = "only user stacks"},
+	{OPT_FLAG, 'K', "kernel-stacks", AT(record.kernel_only, bool),
+	 .help = "only kernel stacks"},
+	{OPT_FLAG, 0, "inlines", AT(inlines, bool), .flags = OPT_NEGATABLE | OPT_LIVE,
+	 .help = "frames for inlined calls and source lines, which cost more"},
+	{OPT_FLAG, 0, "merge-clones", AT(record.merge_clones, bool),
+	 .flags = OPT_NEGATABLE | OPT_LIVE,
+	 .help = "count a function's parts and copies (.cold, .part.0, .isra.0, ...) as it"},
+
+	{OPT_GROUP, .help = "Of whom (lists OR, kinds AND; default: everybody)"},
+	{OPT_NUMBERS, 'p', "pid", "LIST", AT(record.tgids, struct number_set),
+	 .help = "these processes, their threads and future children"},
+	{OPT_NUMBERS, 'u', "uid", "LIST", AT(record.uids, struct number_set),
+	 .help = "processes of these users (numbers)"},
+	{OPT_LIST, 0, "comm", "GLOB", AT(record.comms, struct opts_list),
+	 .help = "threads whose name matches; repeatable"},
+	{OPT_LIST, 'G', "cgroup", "PATH", AT(record.cgroups, struct opts_list),
+	 .flags = OPT_IS_FILE, .help = "processes in this control group and below; repeatable"},
+
+	{OPT_GROUP, .help = "Limits"},
+	{OPT_PERCENT, 0, "max-cpu", "PCT", AT(max_cpu_percent, double),
+	 .help = "of the machine's CPU time, all that the agent costs: the rate is lowered above "
+		 "it, and raised again (default: 1)"},
+	{OPT_BYTES, 0, "max-memory", "BYTES", AT(record.max_memory_bytes, uint64_t),
+	 .min = MEMORY_LEAST,
+	 .help = "bound of the memory taken in the kernel, and of the agent's own: what is kept "
+		 "is forgotten beyond it, and the rate lowered (default: of its own 256M)"},
+	{OPT_STRING, 0, "btf", "FILE", AT(record.btf, const char *), .flags = OPT_IS_FILE,
+	 .help = "kernel types for a kernel without /sys/kernel/btf/vmlinux"},
+
+	{OPT_GROUP, .help = "HTTP"},
+	{OPT_STRING, 0, "listen", "ADDR", AT(listen.address, const char *),
+	 .help = "address and port (default: 127.0.0.1:7337)"},
+	{OPT_STRING, 0, "token-file", "FILE", AT(listen.token_file, const char *),
+	 .flags = OPT_IS_FILE, .help = "whoever asks has to know what is in it"},
+	{OPT_STRING, 0, "tls-cert", "FILE", AT(listen.tls_cert, const char *), .flags = OPT_IS_FILE,
+	 .help = "certificate for HTTPS"},
+	{OPT_STRING, 0, "tls-key", "FILE", AT(listen.tls_key, const char *), .flags = OPT_IS_FILE,
+	 .help = "its key"},
+	{OPT_END},
+};
+
+static const struct opts_example agent_examples[] = {
+	{"sudo bpfprof agent", "record for ever"},
+	{"sudo bpfprof agent --config /etc/bpfprof/agent.conf --check-config",
+	 "is the file right, and what does it mean?"},
+	{"sudo bpfprof agent --label env=prod -e page-faults --max-cpu 0.5",
+	 "with page faults, and half the cost"},
+	{NULL},
+};
+
+const struct opts_spec agent_spec = {
+	.name = "agent",
+	.usage = "agent [--config FILE] [--check-config] [OPTIONS]",
+	.summary = "Record for ever, into a local store, at a cost that nobody notices",
+	.details = "SIGHUP reads the configuration again, SIGTERM and SIGINT store what was\n"
+		   "recorded and end.",
+	.options = agent_options,
+	.examples = agent_examples,
+};
+
+static void set_defaults(struct agent_opts *opts)
+{
+	*opts = (struct agent_opts){
+		.store = STORE_DEFAULT_PATH,
+		.retain_ns = 14 * DAY_NS,
+		.max_store_bytes = 1ULL << 30,
+		.compact_after_ns = 3600 * NSEC_PER_SEC,
+		.off_cpu = true,
+		.max_cpu_percent = 1,
+		.listen = {.address = "127.0.0.1:7337"},
+		.record = {.freq_hz = FREQ_DEFAULT_HZ,
+			   .interval_ns = INTERVAL_DEFAULT_S * NSEC_PER_SEC},
+	};
+}
+
+/* --- Checks --- */
+
+static bool is_key(const char *key, size_t len)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+	static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	return len && strspn(key, letters) && strspn(key, all) == len;
+}
+
+/* "KEY=VALUE" of --label, into copies that are cut in two. */
+static int take_labels(struct agent_opts *opts, struct buf *why)
+{
+	size_t bytes = 0;
+	char *to;
+
+	for (size_t i = 0; i < opts->labels.cnt; i++)
+		bytes += strlen(opts->labels.items[i]) + 1;
+	opts->fixed = calloc(opts->labels.cnt + 1, sizeof(*opts->fixed));
+	to = opts->label_text = malloc(bytes + 1);
+	if (!opts->fixed || !to)
+		return -ENOMEM;
+	for (size_t i = 0; i < opts->labels.cnt; i++) {
+		const char *label = opts->labels.items[i];
+		size_t len = strcspn(label, "=");
+
+		if (!label[len] || !label[len + 1] || !is_key(label, len)) {
+			buf_printf(why,
+				   "option '--label': '%s' is no KEY=VALUE with a KEY of letters, "
+				   "digits and '_'",
+				   label);
+			return -EINVAL;
+		}
+		memcpy(to, label, strlen(label) + 1);
+		to[len] = '\0';
+		opts->fixed[opts->fixed_cnt++] = (struct fixed_label){to, to + len + 1};
+		to += strlen(label) + 1;
+	}
+	return 0;
+}
+
+static int check(struct agent_opts *opts, const struct opts_args *args, struct buf *why)
+{
+	int err = 0;
+
+	if (args->operands.cnt)
+		buf_printf(why, "unexpected argument '%s'", args->operands.items[0]);
+	else if (opts->max_cpu_percent < 0.1)
+		buf_add_str(why, "option '--max-cpu': at least 0.1 is needed");
+	else if (opts->record.user_only && opts->record.kernel_only)
+		buf_add_str(why, "options '-U' and '-K' exclude each other (both stacks are the "
+				 "default)");
+	else if (!opts->listen.tls_cert != !opts->listen.tls_key)
+		buf_add_str(why, "options '--tls-cert' and '--tls-key': one without the other");
+	else
+		err = 1;
+	if (!err)
+		return -EINVAL;
+	err = record_check_rate(&opts->record, why);
+	err = err ? err : record_check_events(&opts->record, why);
+	return err ? err : take_labels(opts, why);
+}
+
+/* What record's part makes of it. */
+static void derive(struct agent_opts *opts)
+{
+	double permille = opts->max_cpu_percent * 10 / 2;
+
+	opts->record.wall = opts->off_cpu;
+	/* The other half is for all else. */
+	opts->record.max_cpu_permille = permille < 1 ? 1 : permille > 1000 ? 1000 : permille;
+}
+
+/* --- The parts put together --- */
+
+static int parse(struct agent_opts *opts, int argc, char **argv, struct opts_args *args,
+		 struct buf *why)
+{
+	struct agent_opts first;
+	int err;
+
+	/* Once for the name of the file, which then comes before the rest. */
+	set_defaults(&first);
+	err = opts_parse(&agent_spec, argc, argv, &first, args, why);
+	if (!err && first.config_path)
+		err = config_read(first.config_path, &agent_spec, opts, &opts->config, why);
+	opts_deinit(&agent_spec, &first, args);
+	err = err ? err : opts_parse(&agent_spec, argc, argv, opts, args, why);
+	err = err ? err : check(opts, args, why);
+	if (!err)
+		derive(opts);
+	return err;
+}
+
+int agent_opts_reload(struct agent_opts *opts, int argc, char **argv, struct buf *why)
+{
+	struct opts_args args = {.help = false};
+	int err;
+
+	set_defaults(opts);
+	err = parse(opts, argc, argv, &args, why);
+	opts_deinit(&agent_spec, NULL, &args);
+	if (err)
+		agent_opts_deinit(opts);
+	if (err && !why->len)
+		buf_add_str(why, strerror(-err));
+	return err;
+}
+
+bool agent_opts_parse(struct agent_opts *opts, int argc, char **argv, int *status_out)
+{
+	_cleanup_(buf_deinit) struct buf why;
+	struct agent_opts first;
+	struct opts_args args = {.help = false};
+	int err;
+	bool goes_on;
+
+	buf_init(&why, BUF_NO_MAX);
+	set_defaults(opts);
+	set_defaults(&first);
+	/* --help and -v, and what is wrong on the command line. */
+	goes_on = cli_begin(&agent_spec, argc, argv, &first, &args, status_out);
+	opts_deinit(&agent_spec, &first, &args);
+	if (!goes_on)
+		return false;
+	err = parse(opts, argc, argv, &args, &why);
+	opts_deinit(&agent_spec, NULL, &args);
+	if (!err)
+		return true;
+	log_error("%s (see bpfprof agent --help)", why.len ? buf_cstr(&why) : strerror(-err));
+	*status_out = err == -ENOMEM ? CLI_FAILED : CLI_USAGE;
+	return false;
+}
+
+void agent_opts_deinit(struct agent_opts *opts)
+{
+	struct opts_args none = {.help = false};
+
+	for (size_t i = 0; i < opts->record.cgroup_paths.cnt; i++)
+		free((char *)opts->record.cgroup_paths.items[i]);
+	free(opts->record.cgroup_paths.items);
+	opts_deinit(&agent_spec, opts, &none);
+	config_deinit(&opts->config);
+	free(opts->fixed);
+	free(opts->label_text);
+	*opts = (struct agent_opts){.store = NULL};
+}
+
+void agent_opts_print(const struct agent_opts *opts, struct buf *out)
+{
+	opts_print(&agent_spec, opts, OPT_NOT_IN_FILE, out);
+	config_print_policies(&opts->config, out);
+}
+
+bool agent_opts_record_alike(const struct agent_opts *left, const struct agent_opts *right)
+{
+	_cleanup_(buf_deinit) struct buf one, other;
+
+	buf_init(&one, BUF_NO_MAX);
+	buf_init(&other, BUF_NO_MAX);
+	opts_print(&agent_spec, left, OPT_NOT_IN_FILE | OPT_LIVE, &one);
+	opts_print(&agent_spec, right, OPT_NOT_IN_FILE | OPT_LIVE, &other);
+	return !one.err && !other.err && !strcmp(buf_cstr(&one), buf_cstr(&other));
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `bpfprof agent`: what was asked for, on the command line and in a file. */
+#ifndef BPFPROF_AGENT_AGENT_OPTS_H
+#define BPFPROF_AGENT_AGENT_OPTS_H
+
+#include "agent/config.h"
+#include "agent/relabel.h"
+#include "cli/record.h"
+
+/* Where the HTTP side listens, and whom it lets in; borrowed from the options. */
+struct agent_listen {
+	const char *address; /* "127.0.0.1:7337" */
+	const char *token_file, *tls_cert, *tls_key; /* NULL: none */
+};
+
+struct agent_opts {
+	const char *config_path; /* NULL: none */
+	bool check_config;
+	const char *store;
+	uint64_t retain_ns, max_store_bytes, compact_after_ns; /* 0: no bound, never */
+	bool off_cpu, inlines;
+	double max_cpu_percent;
+	struct opts_list labels;
+	struct agent_listen listen;
+	struct record_opts record;
+
+	struct config config; /* what the fields borrow from, and policies */
+	struct fixed_label *fixed; /* owned: of labels */
+	char *label_text; /* owned: what @fixed borrows */
+	size_t fixed_cnt;
+};
+
+/*
+ * Defaults, then the file of --config, then the command line. True: go on. False: leave with
+ * *@status_out. Release with agent_opts_deinit() in either case.
+ */
+bool agent_opts_parse(struct agent_opts *opts, int argc, char **argv, int *status_out);
+
+/*
+ * The same while the agent runs: nothing is printed. 0, or negative errno with one line in @why:
+ * then @opts is released already.
+ */
+int agent_opts_reload(struct agent_opts *opts, int argc, char **argv, struct buf *why);
+void agent_opts_deinit(struct agent_opts *opts);
+
+/* Append the configuration in force, as a file would have it. */
+void agent_opts_print(const struct agent_opts *opts, struct buf *out);
+
+/* Do both record the same, so that a change from one to the other needs no new recording? -ENOMEM
+ * counts as different. */
+bool agent_opts_record_alike(const struct agent_opts *left, const struct agent_opts *right);
+
+#endif

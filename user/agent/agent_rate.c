@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the agent costs, and what follows from that. */
+#include "agent/agent_priv.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "capture/own_memory.h"
+
+/* Tables are made of what runs already: that is not what a window costs. */
+#define SETTLE_NS (5 * NSEC_PER_SEC)
+
+enum { OWN_MEMORY_DEFAULT = 256 << 20 };
+
+void agent_mark(struct agent *agent, uint64_t bpf_ns)
+{
+	agent->meters = (struct agent_meters){
+		.now_ns = clock_monotonic_ns(),
+		.cpu_ns = clock_process_cpu_ns(),
+		.bpf_ns = bpf_ns,
+	};
+}
+
+static void take_share(struct agent *agent, uint64_t bpf_ns)
+{
+	const struct agent_meters before = agent->meters;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	double span_ns, own_ns;
+
+	agent_mark(agent, bpf_ns);
+	own_ns = (double)(agent->meters.cpu_ns - before.cpu_ns);
+	span_ns = (double)(agent->meters.now_ns - before.now_ns) * (double)(cpus > 0 ? cpus : 1);
+	if (!(span_ns > 0))
+		return;
+	agent->bpf_share = (double)(agent->meters.bpf_ns - before.bpf_ns) / span_ns;
+	agent->share = agent->bpf_share + own_ns / span_ns;
+}
+
+/* Beyond the bound what can be read again is forgotten; true: that did not do. */
+static bool is_short_of_memory(struct agent *agent)
+{
+	uint64_t max_bytes = agent->opts->record.max_memory_bytes;
+	uint64_t rss_bytes = own_rss_anon_bytes();
+	bool was_forgetful = agent->is_forgetful;
+
+	agent->values.rss_bytes = rss_bytes;
+	max_bytes = max_bytes ? max_bytes : OWN_MEMORY_DEFAULT;
+	agent->is_forgetful = rss_bytes > max_bytes;
+	if (!agent->is_forgetful)
+		return false;
+	if (!was_forgetful)
+		log_warn("memory: %llu MiB, --max-memory allows %llu: names and processes that "
+			 "were kept are forgotten",
+			 (unsigned long long)(rss_bytes >> 20),
+			 (unsigned long long)(max_bytes >> 20));
+	identities_forget(&agent->identities);
+	name_memory_free(agent->memory);
+	agent->memory = name_memory_new();
+	return was_forgetful;
+}
+
+static void tell(const struct agent *agent, enum rate_step step, uint64_t hz_before, bool is_memory)
+{
+	double percent = 100 * agent->share, max = agent->opts->max_cpu_percent;
+	const char *why = is_memory ? "memory is short" : "the agent's cost";
+
+	switch (step) {
+	case RATE_LOWERED:
+	case RATE_RAISED:
+		log_info("rate: %llu Hz instead of %llu: %s (%.2f %% of the CPU time, --max-cpu "
+			 "allows %g %%)",
+			 (unsigned long long)agent->rate.hz, (unsigned long long)hz_before,
+			 step == RATE_RAISED ? "there is room" : why, percent, max);
+		break;
+	case RATE_WAITS_OFF:
+		log_warn("rate: waits are not recorded for now: %s (%.2f %% of the CPU time, "
+			 "--max-cpu allows %g %%)",
+			 why, percent, max);
+		break;
+	case RATE_WAITS_ON:
+		log_info("rate: waits are recorded again");
+		break;
+	case RATE_STUCK:
+		log_warn(
+			"rate: %.2f %% of the CPU time at the lowest rate, --max-cpu allows %g %%: "
+			"nothing is left to lower",
+			percent, max);
+		break;
+	case RATE_KEEP:
+		break;
+	}
+}
+
+int agent_adapt(struct agent *agent, struct agent_recording *rec, const struct ledger *ledger)
+{
+	uint64_t hz_before = agent->rate.hz;
+	bool is_memory = is_short_of_memory(agent);
+	enum rate_step step = RATE_KEEP;
+
+	take_share(agent, ledger->cost.bpf_run_ns);
+	if (agent->meters.now_ns - rec->started_ns > SETTLE_NS)
+		step = rate_step(&agent->rate, agent->meters.now_ns, agent->share, is_memory);
+	tell(agent, step, hz_before, is_memory);
+	agent->values.freq_hz = agent->rate.hz;
+	/* A change of waits takes another recording: the loop makes it. */
+	return agent->rate.hz == hz_before ? 0 : capture_set_freq(rec->capture, agent->rate.hz);
+}

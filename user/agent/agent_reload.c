@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A configuration that changes while the agent runs. */
+#include "agent/agent_priv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+int agent_set_labels(struct agent *agent, const struct agent_opts *opts)
+{
+	struct fixed_label *fixed = calloc(opts->fixed_cnt + 1, sizeof(*fixed));
+	size_t cnt = 0;
+	bool has_host = false;
+
+	if (!fixed)
+		return -ENOMEM;
+	/* Of a key that is there twice the last one counts. */
+	for (size_t i = 0; i < opts->fixed_cnt; i++) {
+		size_t at = 0;
+
+		while (at < cnt && strcmp(fixed[at].key, opts->fixed[i].key))
+			at++;
+		fixed[at] = opts->fixed[i];
+		cnt += at == cnt;
+		has_host |= !strcmp(opts->fixed[i].key, "host");
+	}
+	if (!has_host && agent->host[0])
+		fixed[cnt++] = (struct fixed_label){"host", agent->host};
+	free(agent->fixed);
+	agent->fixed = fixed;
+	agent->fixed_cnt = cnt;
+	return 0;
+}
+
+struct rate_opts agent_rate_opts(const struct agent_opts *opts)
+{
+	return (struct rate_opts){
+		.max_hz = opts->record.freq_hz,
+		.max_share = opts->max_cpu_percent / 100,
+		.has_waits = opts->off_cpu,
+	};
+}
+
+/* What is opened once stays as it was. */
+static void keep_what_is_open(const struct agent *agent, const struct agent_opts *fresh)
+{
+	const struct agent_listen *one = &agent->opts->listen, *other = &fresh->listen;
+
+	if (strcmp(agent->store_path, fresh->store))
+		log_warn("configuration: another store takes effect when the agent is started "
+			 "again");
+	if (strcmp(one->address, other->address))
+		log_warn("configuration: another address takes effect when the agent is started "
+			 "again");
+}
+
+/* Make @fresh what is in force. 0, or negative errno after log_error(): the old one is. */
+static int apply(struct agent *agent, const struct agent_opts *fresh)
+{
+	struct rate before = agent->rate;
+	struct rate_opts wanted = agent_rate_opts(fresh);
+	bool is_alike = agent_opts_record_alike(agent->opts, fresh);
+	int err = 0;
+
+	if (!is_alike || before.opts.max_hz != wanted.max_hz)
+		rate_init(&agent->rate, &wanted);
+	if (!is_alike)
+		err = agent_switch(agent, fresh);
+	else if (agent->rate.hz != before.hz)
+		err = agent_take_window(agent, &agent->recording, false);
+	if (!err && is_alike && agent->rate.hz != before.hz)
+		err = capture_set_freq(agent->recording.capture, agent->rate.hz);
+	if (err)
+		agent->rate = before;
+	return err;
+}
+
+void agent_reload(struct agent *agent)
+{
+	struct agent_opts fresh, old;
+	_cleanup_(buf_deinit) struct buf why;
+
+	buf_init(&why, BUF_NO_MAX);
+	if (agent_opts_reload(&fresh, agent->argc, agent->argv, &why)) {
+		log_warn("configuration: %s; the one before stays in force", buf_cstr(&why));
+		return;
+	}
+	keep_what_is_open(agent, &fresh);
+	if (record_targets_check(&fresh.record) || apply(agent, &fresh)) {
+		log_warn("configuration: the one before stays in force");
+		agent_opts_deinit(&fresh);
+		return;
+	}
+	old = *agent->opts;
+	*agent->opts = fresh;
+	/* The next window's labels, and the old ones are borrowed from the old options. */
+	if (agent_set_labels(agent, agent->opts))
+		agent->fixed_cnt = 0;
+	agent_opts_deinit(&old);
+	log_info("configuration: read again, %llu Hz, a window every %g s",
+		 (unsigned long long)agent->rate.hz,
+		 (double)agent->opts->record.interval_ns / (double)NSEC_PER_SEC);
+}

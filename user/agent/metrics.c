@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Prometheus' text exposition format, version 0.0.4. */
+#include "agent/metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/build.h"
+
+void metrics_init(struct metrics *metrics)
+{
+	pthread_mutex_init(&metrics->lock, NULL);
+	memset(&metrics->values, 0, sizeof(metrics->values));
+}
+
+void metrics_deinit(struct metrics *metrics)
+{
+	pthread_mutex_destroy(&metrics->lock);
+}
+
+void metrics_set(struct metrics *metrics, const struct metrics_values *values)
+{
+	pthread_mutex_lock(&metrics->lock);
+	metrics->values = *values;
+	pthread_mutex_unlock(&metrics->lock);
+}
+
+void metric_count_add(struct metric_counts *counts, const char *name, uint64_t cnt)
+{
+	struct metric_count *item = counts->items;
+
+	if (counts->cnt >= METRIC_COUNTS_MAX - 1) {
+		while (item < counts->items + counts->cnt && strcmp(item->name, name))
+			item++;
+		if (item == counts->items + counts->cnt)
+			name = "other";
+		item = counts->items;
+	}
+	while (item < counts->items + counts->cnt && strcmp(item->name, name))
+		item++;
+	if (item == counts->items + counts->cnt) {
+		counts->cnt++;
+		*item = (struct metric_count){.cnt = 0};
+		snprintf(item->name, sizeof(item->name), "%s", name);
+	}
+	item->cnt += cnt;
+}
+
+enum metric_kind { METRIC_COUNTS, METRIC_U64, METRIC_SECONDS };
+
+/* Every metric, once. */
+static const struct metric {
+	const char *name, *type, *help;
+	enum metric_kind kind;
+	size_t offset; /* in struct metrics_values */
+	const char *label; /* of METRIC_COUNTS */
+} table[] = {
+#define AT(member) offsetof(struct metrics_values, member)
+	{"samples_seen_total", "counter", "Samples that were recorded.", METRIC_COUNTS, AT(seen),
+	 "kind"},
+	{"samples_stored_total", "counter", "Samples that are in the store.", METRIC_U64,
+	 AT(stored)},
+	{"samples_dropped_total", "counter", "Samples that are in no store.", METRIC_COUNTS,
+	 AT(dropped), "reason"},
+	{"samples_waiting", "gauge", "Samples that wait for the store.", METRIC_U64, AT(waiting)},
+	{"windows_stored_total", "counter", "Windows that are in the store.", METRIC_U64,
+	 AT(windows)},
+	{"windows_waiting", "gauge", "Windows that wait for the store.", METRIC_U64,
+	 AT(waiting_windows)},
+	{"stack_errors_total", "counter", "Stacks that did not reach their bottom.", METRIC_COUNTS,
+	 AT(stack_errors), "type"},
+	{"drain_seconds", "gauge", "Time that the last drain of a window took.", METRIC_SECONDS,
+	 AT(drain_s)},
+	{"finish_seconds", "gauge", "Time from the last drain to the store.", METRIC_SECONDS,
+	 AT(finish_s)},
+	{"spool_bytes", "gauge", "Size of the local store.", METRIC_U64, AT(spool_bytes)},
+	{"spool_oldest_seconds", "gauge", "Age of the oldest window that waits for the store.",
+	 METRIC_SECONDS, AT(spool_oldest_s)},
+	{"store_errors_total", "counter", "Windows that the store did not take at first.",
+	 METRIC_U64, AT(store_errors)},
+	{"agent_cpu_seconds_total", "counter", "CPU time of the agent's threads.", METRIC_SECONDS,
+	 AT(cpu_s)},
+	{"agent_bpf_seconds_total", "counter", "CPU time of the agent's BPF programs.",
+	 METRIC_SECONDS, AT(bpf_s)},
+	{"agent_rss_bytes", "gauge", "Anonymous memory of the agent.", METRIC_U64, AT(rss_bytes)},
+	{"agent_kernel_bytes", "gauge", "Memory of the agent's BPF maps and programs.", METRIC_U64,
+	 AT(kernel_bytes)},
+	{"agent_frequency_hertz", "gauge", "Samples per second and CPU that are asked for now.",
+	 METRIC_U64, AT(freq_hz)},
+#undef AT
+};
+
+/* A label's value: what the format wants escaped is. */
+static void add_label_value(struct buf *out, const char *value)
+{
+	for (; *value; value++) {
+		if (*value == '\\' || *value == '"')
+			buf_add_char(out, '\\');
+		if (*value == '\n')
+			buf_add_str(out, "\\n");
+		else
+			buf_add_char(out, *value);
+	}
+}
+
+static void add_counts(struct buf *out, const struct metric *metric,
+		       const struct metric_counts *counts)
+{
+	for (size_t i = 0; i < counts->cnt; i++) {
+		buf_printf(out, "bpfprof_%s{%s=\"", metric->name, metric->label);
+		add_label_value(out, counts->items[i].name);
+		buf_printf(out, "\"} %llu\n", (unsigned long long)counts->items[i].cnt);
+	}
+}
+
+static void add_metric(struct buf *out, const struct metric *metric,
+		       const struct metrics_values *values)
+{
+	const void *at = (const char *)values + metric->offset;
+
+	buf_printf(out, "# HELP bpfprof_%s %s\n# TYPE bpfprof_%s %s\n", metric->name, metric->help,
+		   metric->name, metric->type);
+	if (metric->kind == METRIC_COUNTS)
+		add_counts(out, metric, at);
+	else if (metric->kind == METRIC_U64)
+		buf_printf(out, "bpfprof_%s %llu\n", metric->name,
+			   (unsigned long long)*(const uint64_t *)at);
+	else
+		buf_printf(out, "bpfprof_%s %.9g\n", metric->name, *(const double *)at);
+}
+
+int metrics_format(void *arg, struct buf *out)
+{
+	struct metrics *metrics = arg;
+	struct metrics_values values;
+
+	pthread_mutex_lock(&metrics->lock);
+	values = metrics->values;
+	pthread_mutex_unlock(&metrics->lock);
+	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
+		add_metric(out, &table[i], &values);
+	buf_add_str(out, "# HELP bpfprof_build_info The program's version.\n"
+			 "# TYPE bpfprof_build_info gauge\n"
+			 "bpfprof_build_info{version=\"");
+	add_label_value(out, BPFPROF_VERSION);
+	buf_add_str(out, "\"} 1\n");
+	return out->err;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `bpfprof agent`: see agent/agent.h. */
+#include "agent/agent.h"
+
+#include "base/cleanup.h"
+#include "cli/cli.h"
+
+static int print_config(const struct agent_opts *opts)
+{
+	_cleanup_(buf_deinit) struct buf out;
+
+	buf_init(&out, BUF_NO_MAX);
+	agent_opts_print(opts, &out);
+	return cli_print(&out);
+}
+
+int cmd_agent(int argc, char **argv)
+{
+	struct agent_opts opts;
+	int status = CLI_OK;
+
+	if (agent_opts_parse(&opts, argc, argv, &status))
+		status = opts.check_config ? print_config(&opts) : agent_run(&opts, argc, argv);
+	agent_opts_deinit(&opts);
+	return status;
+}
