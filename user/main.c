@@ -20,6 +20,7 @@ static const struct cli_command commands[] = {
 	{&stat_spec, cmd_stat},
 	{&list_spec, cmd_list},
 	{&doctor_spec, cmd_doctor},
+	{&query_spec, cmd_query},
 	{NULL},
 };
 
