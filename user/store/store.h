@@ -63,6 +63,9 @@ struct store_kind {
 	uint32_t columns[PROFILE_VALUES_MAX]; /* indices of the profile's value types */
 	uint32_t column_cnt;
 	uint32_t default_column; /* index into columns: the value that is shown first */
+	/* The ledger's event whose `recorded` the first column sums up to, which store_fsck() then
+	 * compares; "": none. */
+	char event[LEDGER_NAME_MAX];
 };
 
 /* Which drain a window is: never stored twice. */
