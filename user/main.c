@@ -21,6 +21,7 @@ static const struct cli_command commands[] = {
 	{&list_spec, cmd_list},
 	{&doctor_spec, cmd_doctor},
 	{&query_spec, cmd_query},
+	{&store_spec, cmd_store},
 	{NULL},
 };
 
