@@ -9,12 +9,24 @@
 #include "cli/cli.h"
 
 /* The first one is what `bpfprof OPTIONS` means. */
+/* clang-format off */
 static const struct cli_command commands[] = {
-	{&record_spec, cmd_record}, {&report_spec, cmd_report},	  {&convert_spec, cmd_convert},
-	{&diff_spec, cmd_diff},	    {&compare_spec, cmd_compare}, {&symbolize_spec, cmd_symbolize},
-	{&top_spec, cmd_top},	    {&stat_spec, cmd_stat},	  {&list_spec, cmd_list},
-	{&doctor_spec, cmd_doctor}, {&agent_spec, cmd_agent},	  {NULL},
+	{&record_spec, cmd_record},
+	{&report_spec, cmd_report},
+	{&convert_spec, cmd_convert},
+	{&diff_spec, cmd_diff},
+	{&compare_spec, cmd_compare},
+	{&symbolize_spec, cmd_symbolize},
+	{&top_spec, cmd_top},
+	{&stat_spec, cmd_stat},
+	{&list_spec, cmd_list},
+	{&doctor_spec, cmd_doctor},
+	{&agent_spec, cmd_agent},
+	{&query_spec, cmd_query},
+	{&store_spec, cmd_store},
+	{NULL},
 };
+/* clang-format on */
 
 static const struct cli_command *find_command(const char *name)
 {

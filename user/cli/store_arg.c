@@ -2,6 +2,7 @@
 #include "cli/store_arg.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -70,9 +71,19 @@ static int refuse(const char *path, int err)
 
 int store_arg_probe(const char *path, struct store_probe *out)
 {
-	int err = store_probe(path, out);
+	struct store_probe probe;
+	int err = store_probe(path, &probe);
 
-	return err ? refuse(path, err) : 0;
+	if (err)
+		return refuse(path, err);
+	if (probe.version > probe.own_version) {
+		log_error("store '%s' was made by a newer bpfprof (version %" PRIu64
+			  "; this is %" PRIu64 "): read it with that one",
+			  path, probe.version, probe.own_version);
+		return -EPROTO;
+	}
+	*out = probe;
+	return 0;
 }
 
 int store_arg_open(const char *path, struct store **out)
@@ -83,17 +94,9 @@ int store_arg_open(const char *path, struct store **out)
 	if (err)
 		return err;
 	if (probe.version < probe.own_version) {
-		log_error("store '%s' is of an older version (%llu; this is %llu): bpfprof store "
-			  "migrate --store %s",
-			  path, (unsigned long long)probe.version,
-			  (unsigned long long)probe.own_version, path);
-		return -EPROTO;
-	}
-	if (probe.version > probe.own_version) {
-		log_error("store '%s' was made by a newer bpfprof (version %llu; this is %llu): "
-			  "read it with that one",
-			  path, (unsigned long long)probe.version,
-			  (unsigned long long)probe.own_version);
+		log_error("store '%s' is of an older version (%" PRIu64 "; this is %" PRIu64
+			  "): bpfprof store migrate --store %s",
+			  path, probe.version, probe.own_version, path);
 		return -EPROTO;
 	}
 	return store_open(path, STORE_READ, out);

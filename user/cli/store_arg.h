@@ -13,7 +13,8 @@
  * after log_error(): another kind of store. */
 int store_arg_path(const char *url, const char **out);
 
-/* store_probe(), with a log_error() that names the store and how to mend it. */
+/* store_probe(), with a log_error() that names the store and how to mend it; a newer one is
+ * -EPROTO, too. */
 int store_arg_probe(const char *path, struct store_probe *out);
 
 /* Open the store at @path, which store_arg_path() gave, to be read. 0, or negative errno after

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `bpfprof store`: make a local store, bring one up, prove that it is whole. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/nearest.h"
+#include "cli/cli.h"
+#include "cli/confinement.h"
+#include "encode/func_table.h"
+#include "cli/store_arg.h"
+
+struct store_opts {
+	const char *store;
+	bool json;
+	struct opts_args args;
+};
+
+#define AT(member, type) .offset = OPT_AT(struct store_opts, member, type)
+
+static const struct opt store_options[] = {
+	{OPT_GROUP, .help = "Which store"},
+	{OPT_STRING, 0, "store", "URL", AT(store, const char *), .flags = OPT_IS_FILE,
+	 .help = STORE_ARG_HELP},
+	{OPT_FLAG, 0, "json", AT(json, bool), .help = "sizes: as JSON"},
+	{OPT_END},
+};
+
+static const struct opts_example store_examples[] = {
+	{"bpfprof store init --store /srv/profiles/store.db", "an empty store"},
+	{"bpfprof store fsck", "is everything in it whole?"},
+	{"bpfprof store sizes", "what takes how much room"},
+	{NULL},
+};
+
+const struct opts_spec store_spec = {
+	.name = "store",
+	.usage = "store init|migrate|fsck|sizes [--store URL] [--json]",
+	.summary = "Make a local store; prove that its ledger and its samples agree",
+	.details = "init     make an empty one; a file that is there already is left alone\n"
+		   "migrate  bring one of an older version up; the agent does so when it starts\n"
+		   "fsck     read everything and compare: a line for each finding, and status 1\n"
+		   "         where there is one; beside the agent, too\n"
+		   "sizes    what takes how much room",
+	.is_unprivileged = true,
+	.options = store_options,
+	.examples = store_examples,
+};
+
+/* Open @path to write, with confinement around what is read of it. */
+static int open_to_write(const char *path)
+{
+	struct store *store;
+	int err = store_open(path, STORE_WRITE, &store);
+
+	if (!err)
+		store_close(store);
+	return err;
+}
+
+static int run_init(const struct store_opts *opts, const char *path)
+{
+	struct store_probe probe;
+	int err = store_probe(path, &probe);
+
+	if (err != -ENOENT) {
+		log_error("store '%s': the file is there already (bpfprof store migrate brings a "
+			  "store up; --store FILE names another one)",
+			  path);
+		return CLI_FAILED;
+	}
+	if (open_to_write(path))
+		return CLI_FAILED;
+	log_info("made the store '%s'", path);
+	return CLI_OK;
+}
+
+static int run_migrate(const struct store_opts *opts, const char *path)
+{
+	struct store_probe probe;
+
+	if (store_arg_probe(path, &probe))
+		return CLI_FAILED;
+	if (probe.version == probe.own_version) {
+		log_info("store '%s' is of version %" PRIu64 ": nothing is to be done", path,
+			 probe.version);
+		return CLI_OK;
+	}
+	if (open_to_write(path))
+		return CLI_FAILED;
+	log_info("store '%s': version %" PRIu64 " became %" PRIu64, path, probe.version,
+		 probe.own_version);
+	return CLI_OK;
+}
+
+static void add_total(const struct store_sizes *sizes, struct buf *out)
+{
+	uint64_t rows = 0, samples = 0;
+
+	for (size_t i = 0; i < sizes->kind_cnt; i++) {
+		rows += sizes->kinds[i].rows;
+		samples += sizes->kinds[i].samples;
+	}
+	buf_printf(out,
+		   "%" PRIu64 " windows, %" PRIu64 " rows, %" PRIu64 " samples, %" PRIu64 " bytes",
+		   sizes->window_cnt, rows, samples, sizes->file_bytes);
+}
+
+/* The findings on stdout, the sum on stderr. */
+static int tell_findings(const char *path, const struct store_sizes *sizes, int found,
+			 const struct buf *findings)
+{
+	_cleanup_(buf_deinit) struct buf line;
+	int status = cli_print(findings);
+
+	buf_init(&line, BUF_NO_MAX);
+	add_total(sizes, &line);
+	if (found) {
+		log_error("store '%s': %d finding%s in %s", path, found, found == 1 ? "" : "s",
+			  buf_cstr(&line));
+		return CLI_FAILED;
+	}
+	log_info("store '%s' is whole: %s", path, buf_cstr(&line));
+	return status;
+}
+
+static int run_fsck(const struct store_opts *opts, const char *path)
+{
+	_cleanup_(buf_deinit) struct buf findings;
+	struct store_sizes sizes;
+	struct store *store;
+	int found = store_arg_open(path, &store);
+
+	if (found)
+		return CLI_FAILED;
+	buf_init(&findings, BUF_NO_MAX);
+	found = store_fsck(store, &findings);
+	if (found >= 0 && !store_sizes(store, &sizes)) {
+		found = tell_findings(path, &sizes, found, &findings);
+	} else {
+		if (findings.len)
+			cli_print(&findings);
+		log_error("store '%s': could not be read to its end", path);
+		found = CLI_FAILED;
+	}
+	store_close(store);
+	return found;
+}
+
+static void add_bytes(uint64_t bytes, const char *what, struct buf *out)
+{
+	buf_printf(out, "%14" PRIu64 "  ", bytes);
+	func_table_printable(what, out);
+	buf_add_char(out, '\n');
+}
+
+static void sizes_text(const struct store_sizes *sizes, struct buf *out)
+{
+	buf_printf(out, "%14s  what\n", "bytes");
+	add_bytes(sizes->file_bytes, "the file", out);
+	add_bytes(sizes->dictionary_bytes, "names and stacks", out);
+	add_bytes(sizes->ledger_bytes, "ledgers", out);
+	for (size_t i = 0; i < sizes->kind_cnt; i++) {
+		_cleanup_(buf_deinit) struct buf what;
+
+		buf_init(&what, BUF_NO_MAX);
+		buf_printf(&what, "%s: %" PRIu64 " rows, %" PRIu64 " samples", sizes->kinds[i].name,
+			   sizes->kinds[i].rows, sizes->kinds[i].samples);
+		add_bytes(sizes->kinds[i].bytes, buf_cstr(&what), out);
+	}
+}
+
+static void sizes_json(const struct store_sizes *sizes, struct buf *out)
+{
+	struct json js;
+
+	json_init(&js, out);
+	json_object_begin(&js);
+	json_kv_u64(&js, "file_bytes", sizes->file_bytes);
+	json_kv_u64(&js, "dictionary_bytes", sizes->dictionary_bytes);
+	json_kv_u64(&js, "ledger_bytes", sizes->ledger_bytes);
+	json_kv_u64(&js, "windows", sizes->window_cnt);
+	json_key(&js, "kinds");
+	json_array_begin(&js);
+	for (size_t i = 0; i < sizes->kind_cnt; i++) {
+		json_break(&js);
+		json_object_begin(&js);
+		json_kv_str(&js, "kind", sizes->kinds[i].name);
+		json_kv_u64(&js, "bytes", sizes->kinds[i].bytes);
+		json_kv_u64(&js, "rows", sizes->kinds[i].rows);
+		json_kv_u64(&js, "samples", sizes->kinds[i].samples);
+		json_object_end(&js);
+	}
+	json_array_end(&js);
+	json_object_end(&js);
+	buf_add_char(out, '\n');
+}
+
+static int run_sizes(const struct store_opts *opts, const char *path)
+{
+	_cleanup_(buf_deinit) struct buf out;
+	struct store_sizes sizes;
+	struct store *store;
+	int err = store_arg_open(path, &store);
+
+	if (err)
+		return CLI_FAILED;
+	err = store_sizes(store, &sizes);
+	store_close(store);
+	if (err)
+		return CLI_FAILED;
+	buf_init(&out, BUF_NO_MAX);
+	if (opts->json)
+		sizes_json(&sizes, &out);
+	else
+		sizes_text(&sizes, &out);
+	return cli_print(&out);
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct store_opts *opts, const char *path);
+} actions[] = {
+	{"init", run_init},
+	{"migrate", run_migrate},
+	{"fsck", run_fsck},
+	{"sizes", run_sizes},
+};
+
+enum { ACTION_CNT = sizeof(actions) / sizeof(*actions) };
+
+/* Index into actions, ACTION_CNT after log_error(). */
+static size_t find_action(const struct opts_list *operands)
+{
+	const char *name = operands->cnt ? operands->items[0] : "";
+	struct nearest nearest;
+	size_t i = 0;
+
+	if (operands->cnt > 1) {
+		log_error("unexpected argument '%s' (see bpfprof store --help)",
+			  operands->items[1]);
+		return ACTION_CNT;
+	}
+	nearest_init(&nearest, name);
+	for (; i < ACTION_CNT && strcmp(actions[i].name, name); i++)
+		nearest_offer(&nearest, actions[i].name);
+	if (i < ACTION_CNT)
+		return i;
+	if (!*name)
+		log_error("what is to be done is missing: init, migrate, fsck or sizes (see "
+			  "bpfprof store --help)");
+	else if (nearest.best)
+		log_error("'%s' is none of init, migrate, fsck, sizes (did you mean '%s'? see "
+			  "bpfprof store --help)",
+			  name, nearest.best);
+	else
+		log_error("'%s' is none of init, migrate, fsck, sizes (see bpfprof store --help)",
+			  name);
+	return ACTION_CNT;
+}
+
+static int run(const struct store_opts *opts)
+{
+	size_t action = find_action(&opts->args.operands);
+	const char *path;
+
+	if (action == ACTION_CNT)
+		return CLI_USAGE;
+	if (opts->json && actions[action].run != run_sizes) {
+		log_error("option '--json': of sizes only (see bpfprof store --help)");
+		return CLI_USAGE;
+	}
+	if (store_arg_path(opts->store, &path))
+		return CLI_USAGE;
+	confine_reader(false);
+	return actions[action].run(opts, path);
+}
+
+int cmd_store(int argc, char **argv)
+{
+	struct store_opts opts = {0};
+	int status;
+
+	if (cli_begin(&store_spec, argc, argv, &opts, &opts.args, &status))
+		status = run(&opts);
+	opts_deinit(&store_spec, &opts, &opts.args);
+	return status;
+}

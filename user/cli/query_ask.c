@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the options of a query to what the store is asked. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/parse_time.h"
+#include "cli/query.h"
+#include "cli/store_arg.h"
+
+#define SINCE_DEFAULT "1h"
+
+static int parse(const char *option, const char *text, uint64_t now_ns, uint64_t *out,
+		 struct buf *why)
+{
+	int err = parse_time_ns(text, now_ns, out);
+
+	if (err)
+		buf_printf(why, "option '%s': '%s' is %s (wanted: %s)", option, text,
+			   err == -ERANGE ? "not between 1970 and 2554" : "not a time",
+			   PARSE_TIME_FORMS);
+	return err ? -EINVAL : 0;
+}
+
+static int check_order(const char *first, const char *second, const struct query_range *range,
+		       struct buf *why)
+{
+	if (range->from_ns < range->to_ns)
+		return 0;
+	buf_printf(why, "option '%s': not before %s: ", first, second);
+	query_add_range(range, why);
+	return -EINVAL;
+}
+
+static int set_range(struct query *query, uint64_t now_ns, struct buf *why)
+{
+	const struct query_opts *opts = query->opts;
+	struct query_range *range = &query->range;
+	int err = parse("--since", opts->since ? opts->since : SINCE_DEFAULT, now_ns,
+			&range->from_ns, why);
+
+	range->to_ns = now_ns;
+	if (!err && opts->until)
+		err = parse("--until", opts->until, now_ns, &range->to_ns, why);
+	return err ? err
+		   : check_order("--since", opts->until ? "--until" : "the present", range, why);
+}
+
+static uint64_t minus(uint64_t left, uint64_t right)
+{
+	return left > right ? left - right : 0;
+}
+
+/* As long as the range, and just before it where nothing else is said. */
+static int set_before(struct query *query, uint64_t now_ns, struct buf *why)
+{
+	const struct query_opts *opts = query->opts;
+	const struct query_range *range = &query->range;
+	struct query_range *before = &query->before;
+	uint64_t len_ns = range->to_ns - range->from_ns;
+	int err = 0;
+
+	before->to_ns = range->from_ns;
+	if (opts->before_until)
+		err = parse("--before-until", opts->before_until, now_ns, &before->to_ns, why);
+	before->from_ns = minus(before->to_ns, len_ns);
+	if (!err && opts->before_since)
+		err = parse("--before-since", opts->before_since, now_ns, &before->from_ns, why);
+	if (!err && opts->before_since && !opts->before_until &&
+	    len_ns < minus(before->to_ns, before->from_ns))
+		before->to_ns = before->from_ns + len_ns;
+	if (!err)
+		err = check_order("--before-since", "--before-until", before, why);
+	if (err || before->to_ns <= range->from_ns || range->to_ns <= before->from_ns)
+		return err;
+	buf_add_str(why, "the two ranges overlap: ");
+	query_add_range(before, why);
+	buf_add_str(why, ", and ");
+	query_add_range(range, why);
+	return -EINVAL;
+}
+
+static int set_where(struct query *query, struct buf *why)
+{
+	_cleanup_(buf_deinit) struct buf what;
+	int err = 0;
+
+	buf_init(&what, BUF_NO_MAX);
+	for (size_t i = 0; i < query->opts->select.cnt && !err; i++)
+		err = match_list_parse(&query->where, query->opts->select.items[i], &what);
+	if (!what.len)
+		return err;
+	buf_printf(why, "option '--select': %s (wanted: 'service=web*,host=a')", buf_cstr(&what));
+	return -EINVAL;
+}
+
+static int set_by(struct query *query, struct buf *why)
+{
+	const char *by = query->opts->render.by;
+	int err = query_keys_init(&query->by, by);
+
+	if (err == -EINVAL)
+		buf_printf(why, "option '--by': a label in '%s' has no name", by);
+	return err;
+}
+
+int query_init(struct query *query, const struct query_opts *opts, struct buf *why)
+{
+	uint64_t now_ns = clock_realtime_ns();
+	int err;
+
+	*query = (struct query){.opts = opts, .kind = opts->kind ? opts->kind : "cpu"};
+	err = store_arg_path(opts->store, &query->path);
+	if (!err)
+		err = set_range(query, now_ns, why);
+	if (!err)
+		err = set_before(query, now_ns, why);
+	if (!err)
+		err = set_where(query, why);
+	return err ? err : set_by(query, why);
+}
+
+void query_deinit(struct query *query)
+{
+	store_close(query->store);
+	match_list_deinit(&query->where);
+	query_keys_deinit(&query->by);
+	query->store = NULL;
+}
+
+int query_keys_init(struct query_keys *keys, const char *list)
+{
+	size_t cnt = 1;
+
+	*keys = (struct query_keys){.cnt = 0};
+	list = list ? list : "";
+	for (const char *chr = list; *chr; chr++)
+		cnt += *chr == ',';
+	keys->text = strdup(list);
+	keys->items = calloc(cnt + 1, sizeof(*keys->items));
+	if (!keys->text || !keys->items)
+		return -ENOMEM;
+	if (!*list)
+		return 0;
+	for (char *rest = keys->text, *key; (key = strsep(&rest, ","));) {
+		if (!*key)
+			return -EINVAL;
+		keys->items[keys->cnt++] = key;
+	}
+	return 0;
+}
+
+void query_keys_deinit(struct query_keys *keys)
+{
+	free(keys->text);
+	free(keys->items);
+	*keys = (struct query_keys){.cnt = 0};
+}
+
+struct store_query query_for_store(const struct query *query, const struct query_range *range,
+				   const char *const *keep)
+{
+	return (struct store_query){
+		.from_ns = range->from_ns,
+		.to_ns = range->to_ns,
+		.kind = query->kind,
+		.where = query->where.items,
+		.where_cnt = query->where.cnt,
+		.by = keep,
+	};
+}
+
+static void add_time(uint64_t utc_ns, const char *format, struct buf *out)
+{
+	time_t seconds = (time_t)(utc_ns / NSEC_PER_SEC);
+	char text[32];
+	struct tm utc;
+
+	if (gmtime_r(&seconds, &utc) && strftime(text, sizeof(text), format, &utc))
+		buf_add_str(out, text);
+}
+
+void query_add_range(const struct query_range *range, struct buf *out)
+{
+	const uint64_t minute_ns = 60 * NSEC_PER_SEC, day_ns = 1440 * minute_ns;
+	bool is_same_day = range->from_ns / day_ns == range->to_ns / day_ns;
+	const char *of_day =
+		range->from_ns % minute_ns || range->to_ns % minute_ns ? "%H:%M:%S" : "%H:%M";
+
+	add_time(range->from_ns, "%Y-%m-%d ", out);
+	add_time(range->from_ns, of_day, out);
+	buf_add_str(out, " to ");
+	if (!is_same_day)
+		add_time(range->to_ns, "%Y-%m-%d ", out);
+	add_time(range->to_ns, of_day, out);
+	buf_add_str(out, " UTC");
+}
+
+void query_add_selection(const struct query *query, struct buf *out)
+{
+	for (size_t i = 0; i < query->where.cnt; i++)
+		buf_printf(out, "%s%s=%s", i ? "," : "", query->where.items[i].key,
+			   query->where.items[i].glob);
+}
