@@ -280,6 +280,13 @@ lint: $(ASSET_HDRS) ## formatting, function lengths, layers, headers, banned cal
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --lint; fi
 	@LINT_CFLAGS='$(filter-out -fsanitize=% -Werror,$(ALL_CFLAGS))' tools/lint
 
+# gcc's analyzer works on optimised code: what is inlined is followed.
+ANALYZE_CFLAGS = $(filter-out -fsanitize=% -fno-sanitize-recover=% -Werror,$(ALL_CFLAGS))
+.PHONY: analyze
+analyze: $(ASSET_HDRS) $(O)/bpfprof.skel.h ## clang-tidy, cppcheck and gcc -fanalyzer over all of user/
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --analyze; fi
+	@ANALYZE_CFLAGS='$(ANALYZE_CFLAGS)' tools/analyze $(O)
+
 .PHONY: format
 format: ## clang-format every C file
 	@tools/lint --list-c | xargs clang-format -i

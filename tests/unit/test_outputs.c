@@ -42,6 +42,32 @@ static void test_expand(void **state)
 	check_expand("%n%n", NULL, "77");
 }
 
+static void check_next(struct output_naming *now, uint64_t realtime_s, uint64_t monotonic_s,
+		       uint64_t wanted_s)
+{
+	uint64_t window = now->window;
+
+	output_naming_next(now, realtime_s * NSEC_PER_SEC, monotonic_s * NSEC_PER_SEC);
+	assert_int_equal(now->utc_ns, wanted_s * NSEC_PER_SEC);
+	assert_int_equal(now->window, window + 1);
+}
+
+/* The clock may be set at any time. */
+static void test_clock_steps(void **state)
+{
+	struct output_naming now = output_naming_first(10000 * NSEC_PER_SEC, 50 * NSEC_PER_SEC);
+
+	assert_int_equal(now.window, 1);
+	check_next(&now, 10002, 52, 10002);
+	/* ahead: the clock's time */
+	check_next(&now, 13604, 54, 13604);
+	/* back by an hour, and by a window's length: the names go on */
+	check_next(&now, 10006, 56, 13606);
+	check_next(&now, 10006, 58, 13608);
+	/* and are the clock's again as soon as it has come so far */
+	check_next(&now, 13611, 60, 13611);
+}
+
 static void check_number(const char *path, uint64_t interval_ns, const char *expected)
 {
 	struct output_set set;
@@ -183,9 +209,8 @@ static void test_window(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_expand),
-		cmocka_unit_test(test_number),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_expand),	    cmocka_unit_test(test_number),
+		cmocka_unit_test(test_clock_steps), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_window),
 	};
 

@@ -67,7 +67,7 @@ static int open_outputs(struct recording *rec)
 	const char *stats = rec->opts->stats;
 	int err;
 
-	rec->naming = (struct output_naming){.utc_ns = clock_realtime_ns(), .window = 1};
+	rec->naming = output_naming_first(clock_realtime_ns(), clock_monotonic_ns());
 	err = output_set_open(&rec->outputs, &rec->naming);
 	if (err || !stats)
 		return err;
@@ -211,8 +211,7 @@ static int next_window(struct recording *rec, uint64_t now_ns)
 	err = record_window(rec, now_ns);
 	if (err)
 		return err;
-	rec->naming.utc_ns = clock_realtime_ns();
-	rec->naming.window++;
+	output_naming_next(&rec->naming, clock_realtime_ns(), clock_monotonic_ns());
 	return output_set_open(&rec->outputs, &rec->naming);
 }
 

@@ -106,6 +106,20 @@ int output_set_number(struct output_set *set, uint64_t interval_ns)
 	return 0;
 }
 
+struct output_naming output_naming_first(uint64_t realtime_ns, uint64_t monotonic_ns)
+{
+	return (struct output_naming){realtime_ns, monotonic_ns, 1};
+}
+
+void output_naming_next(struct output_naming *naming, uint64_t realtime_ns, uint64_t monotonic_ns)
+{
+	uint64_t least_ns = naming->utc_ns + (monotonic_ns - naming->monotonic_ns);
+
+	naming->utc_ns = realtime_ns > least_ns ? realtime_ns : least_ns;
+	naming->monotonic_ns = monotonic_ns;
+	naming->window++;
+}
+
 /* A value's name as part of a file's name. */
 static void add_value_name(const char *value, struct buf *out)
 {

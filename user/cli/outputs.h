@@ -50,6 +50,7 @@ struct output_set {
 
 struct output_naming {
 	uint64_t utc_ns;
+	uint64_t monotonic_ns; /* when it was so late */
 	uint64_t window;
 };
 
@@ -62,6 +63,13 @@ int output_set_add(struct output_set *set, const char *path, struct buf *why);
 /* Put ".%n" before the extension of every name that has neither %t nor %n; @interval_ns is how far
  * windows are apart: where two may begin in the same second, %t alone does not do. 0 or -ENOMEM. */
 int output_set_number(struct output_set *set, uint64_t interval_ns);
+
+/* Name the first window of a recording, or its only one: the clocks show these times. */
+struct output_naming output_naming_first(uint64_t realtime_ns, uint64_t monotonic_ns);
+
+/* Name the next window. Names keep their order and distance when the clock was set back meanwhile:
+ * a file of the same recording is not to be named twice. */
+void output_naming_next(struct output_naming *naming, uint64_t realtime_ns, uint64_t monotonic_ns);
 
 /* Append the name that @pattern stands for. @value: what %v becomes; NULL leaves it. */
 void output_expand(const char *pattern, const struct output_naming *naming, const char *value,
