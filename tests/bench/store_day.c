@@ -232,7 +232,7 @@ static int print_sizes(struct store *store, const char *when)
 static int time_read(const char *path, const char *what, uint64_t from_ns, uint64_t to_ns)
 {
 	const struct store_query query = {.from_ns = from_ns, .to_ns = to_ns};
-	const uint64_t start_ns = clock_monotonic_ns();
+	const uint64_t start_ns = clock_monotonic_ns(), cpu_ns = clock_process_cpu_ns();
 	struct store *store;
 	struct ledger ledger;
 	struct profile prof;
@@ -242,8 +242,9 @@ static int time_read(const char *path, const char *what, uint64_t from_ns, uint6
 		return err;
 	err = store_read(store, &query, &prof, &ledger, NULL);
 	if (!err) {
-		printf("%s: %.1f ms, %lld samples, %zu rows\n", what,
+		printf("%s: %.1f ms, %.1f of CPU time, %lld samples, %zu rows\n", what,
 		       (double)(clock_monotonic_ns() - start_ns) / 1e6,
+		       (double)(clock_process_cpu_ns() - cpu_ns) / 1e6,
 		       (long long)profile_total(&prof, 0), prof.sample_cnt);
 		profile_deinit(&prof);
 		ledger_deinit(&ledger);
@@ -275,13 +276,15 @@ static int write_day(struct store *store, struct day *day, uint64_t window_cnt)
 static int compact(struct store *store)
 {
 	static const struct store_limits limits = {.compact_after_ns = 1};
-	const uint64_t start_ns = clock_monotonic_ns();
+	const uint64_t start_ns = clock_monotonic_ns(), cpu_ns = clock_process_cpu_ns();
 	int more;
 
 	while ((more = store_maintain(store, &limits, DAY_START_NS + 90000 * NSEC_PER_SEC,
 				      100 * NSEC_PER_MSEC)) > 0)
 		;
-	printf("compaction: %.2f s\n", (double)(clock_monotonic_ns() - start_ns) / 1e9);
+	printf("compaction: %.2f s, %.2f of CPU time\n",
+	       (double)(clock_monotonic_ns() - start_ns) / 1e9,
+	       (double)(clock_process_cpu_ns() - cpu_ns) / 1e9);
 	return more;
 }
 
