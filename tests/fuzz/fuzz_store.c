@@ -92,7 +92,7 @@ static void check_batch(const uint8_t *data, size_t size)
 		batch_encode(&batch, &out);
 		reader_init(&rd, out.data, out.len);
 		if (batch_decode(&rd, 1000, 1000, &again) || again.cnt != batch.cnt ||
-		    (batch.cnt &&
+		    (batch.cnt * batch.column_cnt &&
 		     memcmp(again.values, batch.values,
 			    batch.cnt * batch.column_cnt * sizeof(*batch.values)) != 0))
 			abort();
