@@ -240,9 +240,12 @@ int batch_decode(struct reader *rd, uint64_t stack_limit, uint64_t label_set_lim
 	err = reserve(batch, cnt);
 	if (err)
 		return err == -E2BIG ? -EBADMSG : err;
-	decode_rows(rd, stack_limit, label_set_limit, batch->rows + batch->cnt, cnt);
+	/* Without rows there may be no columns in memory yet. */
+	if (cnt)
+		decode_rows(rd, stack_limit, label_set_limit, batch->rows + batch->cnt, cnt);
 	for (uint32_t i = 0; i < column_cnt; i++)
-		decode_column(rd, i, column_cnt, cnt, batch->values + batch->cnt * column_cnt);
+		decode_column(rd, i, column_cnt, cnt,
+			      cnt ? batch->values + batch->cnt * column_cnt : NULL);
 	if (rd->err || !reader_done(rd))
 		return rd->err == -ENOMEM ? rd->err : -EBADMSG;
 	batch->cnt += cnt;

@@ -245,7 +245,8 @@ static void read_stack(struct decoder *dec, struct profile_stack *last, uint64_t
 	if (!room(dec, &prof->stack_locations, &prof->stack_location_cap,
 		  prof->stack_location_cnt + kept + fresh, sizeof(*locations)))
 		return;
-	locations = prof->stack_locations + stack.first;
+	/* The column may not be there yet. */
+	locations = kept + fresh ? prof->stack_locations + stack.first : NULL;
 	for (uint64_t i = 0; i < fresh; i++)
 		locations[i] = read_below(dec->rd, dec->end.locations);
 	if (kept)

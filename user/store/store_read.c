@@ -28,6 +28,7 @@ struct reading {
 	const struct dict *dict;
 	struct label_map labels;
 	struct hmap index;
+	uint32_t *last; /* owned: of each stack, the row that was asked for last, or HMAP_NONE */
 	struct sum_row *rows; /* owned */
 	int64_t *values; /* owned: out->value_type_cnt of each row */
 	size_t cnt, cap, value_cap;
@@ -37,6 +38,7 @@ static void reading_deinit(struct reading *reading)
 {
 	label_map_deinit(&reading->labels);
 	hmap_deinit(&reading->index);
+	free(reading->last);
 	free(reading->rows);
 	free(reading->values);
 }
@@ -47,15 +49,24 @@ static bool is_row(const void *owner, uint32_t index, const void *key)
 	return true;
 }
 
-/* The values of (@stack, @label_set); NULL: no memory. */
+/*
+ * The values of (@stack, @label_set); NULL: no memory. Most stacks have one label set, and those of
+ * a batch are in order: asking the row of last time first spares most of the look-ups.
+ */
 static int64_t *sums_of(struct reading *reading, uint32_t stack, uint32_t label_set)
 {
-	const uint64_t hash = hash_mix(0, (uint64_t)stack << 32 | label_set);
 	const uint32_t columns = reading->out->value_type_cnt;
-	uint32_t at = hmap_find(&reading->index, hash, is_row, reading, NULL);
+	uint32_t at = reading->last[stack];
+	uint64_t hash;
 
-	if (at != HMAP_NONE)
+	if (at != HMAP_NONE && reading->rows[at].label_set == label_set)
 		return reading->values + (size_t)at * columns;
+	hash = hash_mix(0, (uint64_t)stack << 32 | label_set);
+	at = hmap_find(&reading->index, hash, is_row, reading, NULL);
+	if (at != HMAP_NONE) {
+		reading->last[stack] = at;
+		return reading->values + (size_t)at * columns;
+	}
 	at = (uint32_t)reading->cnt;
 	if (at == HMAP_NONE ||
 	    array_reserve(&reading->rows, &reading->cap, (size_t)at + 1, sizeof(*reading->rows)) ||
@@ -64,6 +75,7 @@ static int64_t *sums_of(struct reading *reading, uint32_t stack, uint32_t label_
 	    hmap_insert(&reading->index, hash, at))
 		return NULL;
 	reading->rows[at] = (struct sum_row){.stack = stack, .label_set = label_set};
+	reading->last[stack] = at;
 	reading->cnt++;
 	return memset(reading->values + (size_t)at * columns, 0, columns * sizeof(int64_t));
 }
@@ -89,6 +101,16 @@ static int flush(struct reading *reading)
 	return reading->out->err;
 }
 
+/* No row yet for any stack. */
+static uint32_t *new_rows(size_t stack_cnt)
+{
+	uint32_t *rows = malloc((stack_cnt + 1) * sizeof(*rows));
+
+	for (size_t i = 0; rows && i < stack_cnt; i++)
+		rows[i] = HMAP_NONE;
+	return rows;
+}
+
 static int enter_generation(struct reading *reading, const struct generation *generation)
 {
 	int err = flush(reading);
@@ -96,8 +118,12 @@ static int enter_generation(struct reading *reading, const struct generation *ge
 	if (err)
 		return err;
 	label_map_deinit(&reading->labels);
+	free(reading->last);
 	reading->id = generation->id;
 	reading->dict = &generation->dict;
+	reading->last = new_rows(generation->dict.prof.stack_cnt);
+	if (!reading->last)
+		return -ENOMEM;
 	return label_map_init(&reading->labels, reading->query, &generation->dict.prof,
 			      reading->out);
 }
