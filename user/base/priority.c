@@ -9,9 +9,6 @@
 
 #include "base/cleanup.h"
 #include "base/fs.h"
-#include "base/privilege.h"
-
-enum { LOW_NICE = 15 };
 
 static const char autogroup_path[] = "/proc/self/autogroup";
 
@@ -40,15 +37,6 @@ struct priority priority_raise(void)
 	setpriority(PRIO_PROCESS, 0, -20);
 	if (before.autogroup_nice != PRIORITY_NO_AUTOGROUP)
 		set_autogroup(-20);
-	return before;
-}
-
-struct priority priority_lower(void)
-{
-	struct priority before = {getpriority(PRIO_PROCESS, 0), PRIORITY_NO_AUTOGROUP};
-
-	if (privilege_has(PRIVILEGE_SYS_NICE))
-		setpriority(PRIO_PROCESS, 0, LOW_NICE);
 	return before;
 }
 

@@ -17,10 +17,6 @@ enum { PRIORITY_NO_AUTOGROUP = 100 };
  * CAP_SYS_NICE nothing changes. Returns what priority_restore() wants.
  */
 struct priority priority_raise(void);
-
-/* The contrary, for work that nobody waits for: nothing that wants the CPU waits for it. Where it
- * could not be taken back (without CAP_SYS_NICE) nothing changes. */
-struct priority priority_lower(void);
 void priority_restore(const struct priority *before);
 
 #endif
