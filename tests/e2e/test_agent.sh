@@ -15,7 +15,7 @@ out=$TMPDIR/out
 # configure LINE...: the file, whole at once, as editors put it there
 configure()
 {
-	printf '%s\n' 'interval = 1' 'max-cpu = 50' 'label = env=test' "$@" '[service hidden]' 'enabled = no' >"$conf.new"
+	printf '%s\n' 'interval = 1' 'max-cpu = 10' 'label = env=test' "$@" '[service hidden]' 'enabled = no' >"$conf.new"
 	mv "$conf.new" "$conf"
 }
 
@@ -109,7 +109,7 @@ configure 'frq = 3'
 check "a file that is wrong changes nothing" says "unknown key 'frq'.*the one before stays in force"
 configure 'freq = 97' 'event = no:such'
 check "nor does an event that is not there" says 'configuration: the one before stays in force'
-configure 'freq = 97' 'event = page-faults'
+configure 'freq = 97' 'event = page-faults/period=100/'
 check "a further event takes a new recording" says 'configuration: read again, 97 Hz' 3
 sleep 3
 programs=$(programs_of "$agent")

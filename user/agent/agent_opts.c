@@ -192,10 +192,10 @@ static int check(struct agent_opts *opts, const struct opts_args *args, struct b
 /* What record's part makes of it. */
 static void derive(struct agent_opts *opts)
 {
-	double permille = opts->max_cpu_percent * 10 / 2;
+	double permille = opts->max_cpu_percent * 10 / 4;
 
 	opts->record.wall = opts->off_cpu;
-	/* The other half is for all else. */
+	/* Each switch costs as much again without a stack, and so does all else. */
 	opts->record.max_cpu_permille = permille < 1 ? 1 : permille > 1000 ? 1000 : permille;
 }
 

@@ -8,11 +8,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/priority.h"
 #include "profile/off_cpu.h"
 #include "symbol/symbolizer.h"
 
-/* Nobody waits for the names, but what the kernel's side fills meanwhile must be drained. */
+/* Nobody waits for the names, but what the kernel's side fills meanwhile must be drained: so they
+ * are bounded, and not made at a low priority, which on a busy machine lost samples. */
 #define NAMES_BUDGET_NS (2 * NSEC_PER_SEC)
 #define LINES_BUDGET_NS (300 * NSEC_PER_MSEC)
 #define MAINTAIN_BUDGET_NS (50 * NSEC_PER_MSEC)
@@ -230,7 +230,7 @@ int agent_take_window(struct agent *agent, struct agent_recording *rec, bool is_
 	_cleanup_(raw_deinit) struct raw_window raw = {NULL, NULL};
 	uint64_t start_ns = clock_monotonic_ns(), drained_ns;
 	struct ledger_cost cost;
-	int priority, err = capture_window(rec->capture, &raw.prof, &raw.ledger);
+	int err = capture_window(rec->capture, &raw.prof, &raw.ledger);
 
 	rec->looked_cnt = 0;
 	if (!err && !is_last)
@@ -242,14 +242,12 @@ int agent_take_window(struct agent *agent, struct agent_recording *rec, bool is_
 	drained_ns = clock_monotonic_ns();
 	take_cost(rec, raw.ledger);
 	cost = raw.ledger->cost;
-	priority = priority_lower();
 	err = finish(agent, rec, &raw, is_last);
 	if (err)
 		log_error("window %llu: %s", (unsigned long long)rec->origin.epoch, strerror(-err));
 	tell_store(agent);
 	if (!is_last)
 		maintain(agent);
-	priority_restore(priority);
 	agent->values.drain_s = (double)(drained_ns - start_ns) / NSEC_PER_SEC;
 	agent->values.finish_s = (double)(clock_monotonic_ns() - drained_ns) / NSEC_PER_SEC;
 	publish(agent, &(const struct ledger){.cost = cost});

@@ -30,7 +30,7 @@ enum {
 /* What a sample says of whose it is. */
 struct identity_key {
 	uint32_t tgid;
-	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	uint64_t start_ns; /* CLOCK_BOOTTIME; 0: not known */
 	uint64_t cgroup_id; /* of the unified hierarchy */
 	char comm[16 + 1]; /* of the thread */
 };

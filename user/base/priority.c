@@ -4,24 +4,11 @@
 
 #include <sys/resource.h>
 
-#include "base/privilege.h"
-
-enum { LOW_NICE = 15 };
-
 int priority_raise(void)
 {
 	int before = getpriority(PRIO_PROCESS, 0);
 
 	setpriority(PRIO_PROCESS, 0, -20);
-	return before;
-}
-
-int priority_lower(void)
-{
-	int before = getpriority(PRIO_PROCESS, 0);
-
-	if (privilege_has(PRIVILEGE_SYS_NICE))
-		setpriority(PRIO_PROCESS, 0, LOW_NICE);
 	return before;
 }
 

@@ -12,10 +12,6 @@
  * priority_restore() wants.
  */
 int priority_raise(void);
-
-/* The contrary, for work that nobody waits for: nothing that wants the CPU waits for it. Where it
- * could not be taken back (without CAP_SYS_NICE) nothing changes. */
-int priority_lower(void);
 void priority_restore(int before);
 
 #endif
