@@ -24,6 +24,12 @@ function switchTheme() {
 	change({ theme: document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark' }, false);
 }
 
+/* With the kinds that there are now. */
+function reload() {
+	view.info = null;
+	load();
+}
+
 function follow() {
 	change({ end: state.end === null ? Date.now() : null });
 	say(state.end === null ? 'Follows' : 'Stands still');
@@ -47,7 +53,7 @@ const ACTIONS = [
 	['f', 'Filter by a label', openLabels], ['Backspace', 'Remove the last filter', () => state.select.length && removeFilter(state.select.length - 1)],
 	['/', 'Find a function', () => { ui.find.focus(); ui.find.select(); }],
 	...FORMATS.map(one => [one[0], 'Save as ' + one[3], () => save(one[1])]),
-	['r', 'Load again', () => load()], ['t', 'Light or dark', switchTheme], ['?', 'This list', () => ui.help.showModal()],
+	['r', 'Load again', reload], ['t', 'Light or dark', switchTheme], ['?', 'This list', () => ui.help.showModal()],
 ];
 
 function keyDown(event) {
@@ -211,7 +217,7 @@ function renderNotice() {
 	const isBare = view.isFresh && !view.isEmpty && view.coverage && !view.coverage.windows && !view.isLoading, range = shownRange();
 	ui.notice.hidden = !view.error && !isBare;
 	if (view.error) {
-		replaceChildren(ui.notice, el('p', 'failed', view.error), el('p', '', button('Try again', 'Key r', () => load())));
+		replaceChildren(ui.notice, el('p', 'failed', view.error), el('p', '', button('Try again', 'Key r', reload)));
 	} else if (isBare) {
 		const last = view.info.last;
 		replaceChildren(ui.notice, el('p', '', 'No data from ' + rangeWords(range) + '.'), el('p', 'muted', 'There is some from ' + rangeWords([view.info.first, last]) + '.'),

@@ -95,7 +95,8 @@ async function load() {
 	view.isLoading = true;
 	renderStatus();
 	try {
-		if (!view.info || view.isEmpty)
+		/* What is there may have changed where it was not what was looked for. */
+		if (!view.info || view.isEmpty || !view.coverage || !view.coverage.windows)
 			await loadInfo(abort.signal);
 		if (!view.isEmpty)
 			Object.assign(view, await loadView(abort.signal));

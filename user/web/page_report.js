@@ -8,10 +8,16 @@ const report = { key: '', blob: '', abort: null };
 const FORMATS = [['P', 'pprof', 'pb.gz', 'pprof'], ['S', 'svg', 'svg', 'Flame graph, SVG'], ['F', 'folded', 'folded', 'Folded stacks'],
 	['J', 'speedscope', 'speedscope.json', 'speedscope']];
 
+/* Of ranges that are not as long, shares can be compared, but not sums. */
+function isUneven() {
+	const [length, before] = [state.picked, state.before].map(range => range[1] - range[0]);
+	return Math.abs(length - before) > 0.01 * Math.max(length, before);
+}
+
 function reportUrl(format) {
 	const more = { format: format };
 	if (state.before && format === 'html')
-		Object.assign(more, { before_from: seconds_(state.before[0]), before_to: seconds_(state.before[1]) });
+		Object.assign(more, { before_from: seconds_(state.before[0]), before_to: seconds_(state.before[1]) }, isUneven() ? { normalize: '1' } : {});
 	return '/api/profile?' + selection(state.picked || shownRange(), more);
 }
 
@@ -100,7 +106,7 @@ function renderPicked() {
 	ui.pickedWords.textContent = rangeWords(state.picked) + ' (' + spanWords(state.picked[1] - state.picked[0]) + ')';
 	ui.beforeWords.hidden = !state.before;
 	ui.noCompare.hidden = !state.before;
-	ui.beforeWords.textContent = state.before ? 'against ' + rangeWords(state.before) : '';
+	ui.beforeWords.textContent = state.before ? 'against ' + rangeWords(state.before) + (isUneven() ? ', by shares' : '') : '';
 	const ago = state.before ? state.picked[0] - state.before[0] : 0, length = state.picked[1] - state.picked[0];
 	for (const [element, ms] of ui.agos)
 		element.setAttribute('aria-pressed', String(state.before !== null && ago === (ms || length)));

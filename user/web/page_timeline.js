@@ -83,13 +83,14 @@ function mostOf(upper, found) {
 
 /* A report below needs the room. */
 function stackHigh() {
-	return state.picked ? STACK_HIGH : Math.max(STACK_HIGH, Math.min(STACK_HIGH_MAX, innerHeight - 330));
+	return state.picked ? STACK_HIGH : Math.max(STACK_HIGH, Math.min(STACK_HIGH_MAX, innerHeight - 330, chart.width / 2));
 }
 
 /* Each panel: what is stacked in it, from below, the sums up to there, and its scale. */
 function makePanels() {
 	const cnt = view.plan.points, lists = state.isEach ? view.series.slice(0, EACH_MAX).map(one => [one]) : [view.series];
 	const high = state.isEach ? EACH_HIGH : stackHigh();
+	view.series.forEach(one => colourOf(one.name));
 	chart.panels = lists.map(function (list, at) {
 		const layers = [], found = view.found ? foundRate(state.isEach ? list[0].name : undefined) : null;
 		let below = new Float64Array(cnt);
