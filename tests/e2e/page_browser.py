@@ -177,6 +177,8 @@ def it_follows(browser):
 def a_range_is_its_report(browser):
     fragment, start, end = still()
     page = Host(browser, None, fragment)
+    page.click(*page.point(start + 20 * MINUTE_MS))
+    equal(page.eval("[state.picked, ui.report.hidden]"), [None, True], "after a click")
     page.brush(start + 20 * MINUTE_MS, start + 30 * MINUTE_MS)
     page.framed("hash_lookup")
     fields = page.asked("/api/profile")
@@ -192,15 +194,6 @@ def a_range_is_its_report(browser):
     equal(page.eval("shownRange()"), picked, "zoomed to")
     page.key("Escape")
     equal(page.eval("[state.picked, ui.report.hidden]"), [None, True], "after Escape")
-    return page
-
-
-@test
-def a_click_picks_nothing(browser):
-    fragment, start, end = still()
-    page = Host(browser, None, fragment)
-    page.click(*page.point(start + 20 * MINUTE_MS))
-    equal(page.eval("[state.picked, ui.report.hidden]"), [None, True], "after a click")
     return page
 
 
@@ -438,6 +431,28 @@ def back_is_a_step_back(browser):
 
 
 @test
+def back_goes_with_the_report(browser):
+    fragment, start, end = still()
+    page = Host(browser, None, fragment)
+    page.brush(start + 10 * MINUTE_MS, start + 20 * MINUTE_MS)
+    page.framed("hash_lookup")
+    first = page.eval("state.picked")
+    page.key("b")
+    page.framed("what changed")
+    page.brush(start + 30 * MINUTE_MS, start + 40 * MINUTE_MS)
+    page.framed("Hottest function")
+    page.eval("history.back()")
+    check(page.wait("state.before !== null"), "one step back")
+    equal(page.eval("state.picked"), first, "the range")
+    page.framed("what changed")
+    page.eval("history.back()")
+    check(page.wait("state.before === null"), "two steps back")
+    equal(page.eval("state.picked"), first, "the range, alone")
+    page.framed("Hottest function")
+    return page
+
+
+@test
 def a_token_is_asked_for(browser):
     fragment, start, end = still()
     page = Host(browser, page_server.Scene(token="s3cret"), fragment + "&p=%d-%d" % (start // 1000, start // 1000 + 600))
@@ -520,6 +535,12 @@ def light_and_dark(browser):
     light = page.eval("[chart.base.toDataURL(), getComputedStyle(document.body).backgroundColor]")
     check(light[0] != dark[0] and light[1] != dark[1], "it looks the same")
     check("m=light" in page.hash(), page.hash())
+    page.key("Enter")
+    page.framed("hash_lookup")
+    inside = "ui.frame.contentDocument.documentElement.dataset.theme"
+    equal(page.eval(inside), "light", "the report's")
+    page.key("t")
+    equal(page.eval(inside), "dark", "the report's after t")
     return page
 
 

@@ -21,7 +21,7 @@ embedded()
 {
 	for asset in user/web/*.html user/web/*.js user/web/*.css; do
 		header=$BUILD/gen/$(basename "$asset").h
-		awk -F, '{ for (i = 1; i < NF; i++) printf "%c", $i }' "$header" | LC_ALL=C cmp - "$asset" || return
+		LC_ALL=C awk -F, '{ for (i = 1; i < NF; i++) printf "%c", $i }' "$header" | LC_ALL=C cmp - "$asset" || return
 	done
 }
 

@@ -22,11 +22,12 @@ function nextKind(step) {
 
 function switchTheme() {
 	change({ theme: document.documentElement.dataset.theme === 'dark' ? 'light' : 'dark' }, false);
+	themeReport();
 }
 
 /* With the kinds that there are now. */
 function reload() {
-	view.info = null;
+	view.isStale = true;
 	load();
 }
 

@@ -8,7 +8,7 @@ const FOLLOW_MIN_MS = 2e3, FOLLOW_MAX_MS = 60e3;
 
 const view = {
 	info: null, kinds: [], plan: null, unit: '', coverage: null, windowMs: WINDOW_USUAL_MS, series: [], found: null, presence: null, gaps: [],
-	error: '', isLoading: false, isEmpty: false, abort: null, timer: 0, isFresh: false,
+	error: '', isLoading: false, isEmpty: false, abort: null, timer: 0, isFresh: false, isStale: true,
 };
 
 function timelineFields(plan, more) {
@@ -69,6 +69,7 @@ async function loadView(signal) {
 
 async function loadInfo(signal) {
 	view.info = await askJson('/api/info', null, signal);
+	view.isStale = false;
 	view.isEmpty = !view.info.last;
 	const answer = view.isEmpty ? { kinds: [] } : await askJson('/api/kinds', new URLSearchParams({ from: seconds_(view.info.first), to: seconds_(view.info.last + 1e3) }), signal);
 	view.kinds = answer.kinds || [];
@@ -96,7 +97,7 @@ async function load() {
 	renderStatus();
 	try {
 		/* What is there may have changed where it was not what was looked for. */
-		if (!view.info || view.isEmpty || !view.coverage || !view.coverage.windows)
+		if (view.isStale || view.isEmpty || !view.coverage || !view.coverage.windows)
 			await loadInfo(abort.signal);
 		if (!view.isEmpty)
 			Object.assign(view, await loadView(abort.signal));

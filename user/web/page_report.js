@@ -57,7 +57,7 @@ function showReportWords(text, isError) {
 }
 
 function loadedFrame() {
-	if (!report.key)
+	if (!report.key || !ui.frame.getAttribute('src'))
 		return;
 	const error = frameError();
 	showReportWords(error ? 'No report: ' + error : '', Boolean(error));
@@ -68,6 +68,7 @@ async function loadReport() {
 	if (report.abort)
 		report.abort.abort();
 	forgetBlob();
+	freshFrame();
 	showReportWords(state.before ? 'Comparing\u2026' : 'Making the report\u2026');
 	if (!token()) {
 		ui.frame.src = url + reportHash();
@@ -97,7 +98,13 @@ function renderReport() {
 	if (key)
 		loadReport();
 	else
-		ui.frame.removeAttribute('src');
+		freshFrame();
+}
+
+/* Without the day that was told already. */
+function againstWords() {
+	const words = rangeWords(state.before), day = dayText(state.picked[0]) + ' ';
+	return words.startsWith(day) ? words.slice(day.length) : words;
 }
 
 function renderPicked() {
@@ -106,7 +113,7 @@ function renderPicked() {
 	ui.pickedWords.textContent = rangeWords(state.picked) + ' (' + spanWords(state.picked[1] - state.picked[0]) + ')';
 	ui.beforeWords.hidden = !state.before;
 	ui.noCompare.hidden = !state.before;
-	ui.beforeWords.textContent = state.before ? 'against ' + rangeWords(state.before) + (isUneven() ? ', by shares' : '') : '';
+	ui.beforeWords.textContent = state.before ? 'against ' + againstWords() + (isUneven() ? ', by shares' : '') : '';
 	const ago = state.before ? state.picked[0] - state.before[0] : 0, length = state.picked[1] - state.picked[0];
 	for (const [element, ms] of ui.agos)
 		element.setAttribute('aria-pressed', String(state.before !== null && ago === (ms || length)));
@@ -160,9 +167,27 @@ function makePicked() {
 	return ui.picked;
 }
 
+/* A frame's first address makes no step in the browser's history, each later one does: each report has its own frame. */
+function freshFrame() {
+	const made = setAttributes(el('iframe', ''), { title: 'Report of the picked range' });
+	made.addEventListener('load', loadedFrame);
+	if (ui.frame)
+		ui.frame.replaceWith(made);
+	ui.frame = made;
+}
+
+/* The report keeps its state in its own address, and reads it when that is said to have changed. */
+function themeReport() {
+	const inside = ui.frame.contentWindow, fields = report.key && inside && inside.location.href !== 'about:blank' ? new URLSearchParams(inside.location.hash.slice(1)) : null;
+	if (!fields)
+		return;
+	fields.set('m', document.documentElement.dataset.theme);
+	inside.history.replaceState(null, '', '#' + fields);
+	inside.dispatchEvent(new Event('hashchange'));
+}
+
 function makeReport() {
-	ui.frame = setAttributes(el('iframe', ''), { title: 'Report of the picked range' });
-	ui.frame.addEventListener('load', loadedFrame);
+	freshFrame();
 	ui.reportWords = setAttributes(el('p', 'report-words'), { role: 'status' });
 	ui.report = setAttributes(el('section', 'report', ui.reportWords, ui.frame), { 'aria-label': 'Report' });
 	return ui.report;
