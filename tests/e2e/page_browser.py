@@ -247,7 +247,7 @@ def two_ranges_are_compared(browser):
 def why_there_is_no_report(browser):
     fragment, start, end = still()
     page = Host(browser, page_server.Scene(report_error="the html would be larger than 64 MiB: ask for a shorter time"), fragment)
-    page.expected = ["413"]
+    page.expected = ["413", "frame-ancestors"]
     page.key("Enter")
     check(page.wait("ui.reportWords.textContent.includes('ask for a shorter time')"), page.text(".report-words"))
     page.key("P")

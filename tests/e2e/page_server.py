@@ -159,7 +159,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args):
         pass
 
-    def reply(self, status, kind, body, policy="default-src 'none'; frame-ancestors 'self'"):
+    def reply(self, status, kind, body, policy="default-src 'none'; frame-ancestors 'none'"):
         self.send_response(status)
         for name, value in (("Content-Type", kind), ("Content-Length", str(len(body))), ("Content-Security-Policy", policy),
                             ("X-Content-Type-Options", "nosniff"), ("Cache-Control", "no-store")):

@@ -35,18 +35,17 @@ async function fetchBlob(url, signal) {
 	return (await ask(url, signal)).blob();
 }
 
-/* What the frame shows when it is no report: the server's error. */
-function frameError() {
-	let text = '';
+/* What is shown when it is no report: a frame does not tell why, and what is no report may not be shown in one. */
+async function frameError() {
+	const shown = ui.frame.contentDocument;
+	if (shown && shown.contentType === 'text/html')
+		return '';
 	try {
-		const shown = ui.frame.contentDocument;
-		if (!shown || shown.contentType !== 'application/json')
-			return '';
-		text = shown.body.innerText;
-		return String(JSON.parse(text).error || text);
+		await ask(reportUrl('html'));
 	} catch (error) {
-		return text;
+		return error.message;
 	}
+	return 'the browser does not show it';
 }
 
 function showReportWords(text, isError) {
@@ -54,13 +53,15 @@ function showReportWords(text, isError) {
 	ui.reportWords.hidden = !text;
 	ui.reportWords.classList.toggle('failed', isError === true);
 	ui.frame.classList.toggle('waits', Boolean(text));
+	ui.frame.classList.toggle('fails', isError === true);
 }
 
-function loadedFrame() {
+async function loadedFrame() {
 	if (!report.key || !ui.frame.getAttribute('src'))
 		return;
-	const error = frameError();
-	showReportWords(error ? 'No report: ' + error : '', Boolean(error));
+	const key = report.key, error = await frameError();
+	if (key === report.key)
+		showReportWords(error ? 'No report: ' + error : '', Boolean(error));
 }
 
 async function loadReport() {
@@ -87,7 +88,7 @@ async function loadReport() {
 
 /* The report follows what is picked, and the filters; not the range that is shown. */
 function renderReport() {
-	const isShown = state.picked !== null && !view.isEmpty;
+	const isShown = state.picked !== null && !view.isEmpty && view.coverage !== null;
 	ui.report.hidden = !isShown;
 	ui.picked.hidden = !isShown;
 	const key = isShown ? reportUrl('html') + (token() ? ' token' : '') : '';
