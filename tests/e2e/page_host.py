@@ -19,7 +19,7 @@ window.byText = (selector, text) => visible(selector).find(one => one.textConten
 window.saved = []; window.opened = [];
 window.open = url => { opened.push(url); };
 HTMLAnchorElement.prototype.click = function () { saved.push([this.download, this.href]); };
-window.framed = () => { const inside = ui.frame.contentDocument; return inside && inside.documentElement.dataset.ready ? inside.body.innerText : ''; };
+window.framed = () => { const inside = ui.frame.contentDocument; return inside && inside.body && inside.documentElement.dataset.ready ? inside.body.innerText : ''; };
 """
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The page of a profiled host in a real browser: every view, key, link, filter and download (page_browser.py).
 # beside others
-# timeout: 240
+# timeout: 300
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/e2e/cases.sh
