@@ -57,7 +57,7 @@ def other_kinds(browser):
     equal(page.text(".trail strong").lower(), "threads", "unit of waits")
     page.key("v")
     page.loaded()
-    equal(page.text(".trail strong").lower(), "page-faults per second", "unit of counts")
+    equal(page.text(".trail strong").lower(), "faults per second", "unit of counts")
     page.key("V")
     check("k=off-cpu" in page.hash(), page.hash())
     return page
@@ -85,6 +85,15 @@ def gaps_are_no_zeros(browser):
     hatched = page.eval("""(at => Array.from(chart.base.getContext('2d').getImageData(xOf(at) - 8, 60, 16, 16).data).filter((v, i) => !(i & 3)))(%r)""" %
                         (gap[0] + 2 * MINUTE_MS))
     check(len(set(hatched)) > 1, "the gap is not hatched")
+    return page
+
+
+@test
+def windows_may_be_late(browser):
+    fragment, start, end = still()
+    page = Host(browser, page_server.Scene(shift=(start + 30 * MINUTE_MS, 4000)), fragment)
+    for at in range(start, end, 4000):
+        close(page.rates(at), CORES, 0.01, "cores after %d s" % ((at - start) // 1000))
     return page
 
 

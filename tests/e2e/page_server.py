@@ -25,7 +25,7 @@ NAMES = ["postgres", "nginx", "api-gateway", "redis", "kafka", "billing", "searc
 FUNCTIONS = [("compress_block", 0.3), ("tcp_sendmsg", 0.12), ("hash_lookup", 0.08), ("json_parse", 0.05), ("main", 1.0),
              ("std::vector<int, std::allocator<int>>::push_back", 0.02)]
 KINDS = {"cpu": [("samples", "count"), ("cpu", "nanoseconds")], "off-cpu": [("waits", "count"), ("off_cpu", "nanoseconds")],
-         "page-faults": [("page-faults", "count")]}
+         "page-faults": [("faults", "count")]}
 TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
 
@@ -44,6 +44,7 @@ class Scene:
         self.idle = []  # windows without samples
         self.empty, self.token, self.fail, self.lost, self.wave = False, "", None, 0, False
         self.report_error = ""
+        self.shift = (0, 0)  # windows from this moment on start so much later
         self.__dict__.update(fields)
 
     def last(self):
@@ -58,7 +59,7 @@ class Scene:
         end = min(end, self.last())
         while at < end:
             if not any(gap[0] <= at < gap[1] for gap in self.gaps):
-                yield at
+                yield at + (self.shift[1] if at >= self.shift[0] else 0)
             at += WINDOW_MS
 
     def names(self):

@@ -241,9 +241,9 @@ function renderView() {
 	renderStatus();
 	renderKeys();
 	renderChips();
-	ui.unit.textContent = view.plan ? rateWords(state.kind, view.unit) : '';
+	ui.unit.textContent = view.plan ? axisWords() : '';
 	ui.kinds.hidden = !view.kinds.length;
-	chart.top.setAttribute('aria-label', 'Timeline of ' + rateWords(state.kind, view.unit) + ' by ' + state.by + ', ' + rangeWords(shownRange()));
+	chart.top.setAttribute('aria-label', 'Timeline of ' + axisWords() + ' by ' + state.by + ', ' + rangeWords(shownRange()));
 	if (!view.isEmpty) {
 		renderCoverage();
 		drawBase();

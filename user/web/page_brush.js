@@ -195,7 +195,7 @@ function gapWords(ms) {
 
 function totalWords(step) {
 	const total = view.series.reduce((sum, one) => sum + one.rate[step], 0);
-	return rateText(rateValue(total, view.unit), view.unit) + ' ' + rateWords(state.kind, view.unit);
+	return rateText(rateValue(total, view.unit), view.unit) + ' ' + axisWords();
 }
 
 function momentWords(ms) {

@@ -50,11 +50,12 @@ function lengthsOf(starts, step, windowMs) {
 	return made;
 }
 
-function spreadOver(values, lengths) {
+/* A step more or less is where the grid falls, not how long the window was. */
+function spreadOver(values, lengths, usual) {
 	const made = new Float64Array(values.length);
 	for (let i = 0; i < values.length; i++)
 		for (let k = 0; k < lengths[i]; k++)
-			made[i + k] = (values[i] || 0) / lengths[i];
+			made[i + k] = (values[i] || 0) / (Math.abs(lengths[i] - usual) <= 1 ? usual : lengths[i]);
 	return made;
 }
 
@@ -81,7 +82,7 @@ function ratesOf(answer, plan, all, coverage, windowMs) {
 		list.push({ name: null, values: answer.others });
 	return list.map(function (one) {
 		const values = Array.from({ length: plan.points }, (none, i) => Number(one.values[i]) || 0);
-		const spread = isShort ? spreadOver(values, lengths) : Float64Array.from(values);
+		const spread = isShort ? spreadOver(values, lengths, windowMs / plan.step) : Float64Array.from(values);
 		for (let i = 0; i < plan.points; i++)
 			spread[i] /= plan.step * (isShort || shares[i] < PARTIAL_MIN ? 1 : shares[i]);
 		return { name: one.name, rate: spread, sum: values.reduce((sum, value) => sum + value, 0) };
@@ -118,10 +119,15 @@ function gapsOf(presence) {
 /* ---- what a rate is called ---- */
 
 /* Nanoseconds in each nanosecond are cores, or threads that wait; all else is by the second. */
-function rateWords(kind, unit) {
+function rateWords(kind, unit, type) {
 	if (unit === 'nanoseconds')
 		return kind === 'cpu' || kind === 'on-cpu' || !kind ? 'cores busy' : 'threads';
-	return (unit === 'bytes' ? 'bytes' : unit && unit !== 'count' ? unit : kind || 'events') + ' per second';
+	return (unit === 'bytes' ? 'bytes' : unit && unit !== 'count' ? unit : type || kind || 'events') + ' per second';
+}
+
+function axisWords() {
+	const kind = view.kinds.find(one => one.name === state.kind), value = kind && kind.values ? kind.values[kind.default] : null;
+	return rateWords(state.kind, view.unit, value ? value.type : '');
 }
 
 /* In the unit of the axis. */

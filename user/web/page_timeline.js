@@ -271,7 +271,7 @@ function shownGaps() {
 	const [from, to] = [chart.range[0], Math.min(chart.range[1], Date.now())];
 	const least = (view.plan ? view.plan.step : 0) + 2 * view.windowMs + (state.end === null ? followMs() : 0);
 	return view.gaps.filter(function (gap) {
-		const first = Math.max(gap.from, from), last = Math.min(gap.to, to), isAtEnd = first === from || last === to;
+		const first = Math.max(gap.from, from), last = Math.min(gap.to, to), isAtEnd = first === from || last === to || gap.from <= view.plan.from || gap.to >= view.plan.to;
 		return last > first && (!isAtEnd || last - first > least);
 	});
 }
