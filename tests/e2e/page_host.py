@@ -2,6 +2,7 @@
 """The page of a profiled host in a tab of the browser, in the words of page_browser.py's tests."""
 
 import json
+import os
 import time
 import urllib.parse
 
@@ -9,7 +10,7 @@ import page_server
 from browser_tests import check
 from chromium import Page
 
-SERVER = None  # set by the test
+SERVER = None  # serve()
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
 HELPERS = """
@@ -21,6 +22,16 @@ window.open = url => { opened.push(url); };
 HTMLAnchorElement.prototype.click = function () { saved.push([this.download, this.href]); };
 window.framed = () => { const inside = ui.frame.contentDocument; return inside && inside.body && inside.documentElement.dataset.ready ? inside.body.innerText : ''; };
 """
+
+
+def serve(*paths):
+    """From now on: the tree that is the current folder, with a report and a difference."""
+    global SERVER
+    reports = []
+    for path in paths:
+        with open(path, "rb") as file:
+            reports.append(file.read())
+    SERVER = page_server.Server(os.getcwd(), *reports)
 
 
 class Host(Page):
