@@ -81,8 +81,8 @@ endif
 
 LIB_SRCS := $(sort $(wildcard user/*/*.c))
 LIB_OBJS := $(LIB_SRCS:%.c=$(O)/%.o)
-ASSETS   := $(sort $(wildcard user/encode/*.js user/encode/*.css))
-ASSET_HDRS := $(ASSETS:user/encode/%=$(O)/gen/%.h)
+ASSETS   := $(sort $(wildcard $(foreach folder,encode web,$(addprefix user/$(folder)/*.,js css html))))
+ASSET_HDRS := $(patsubst %,$(O)/gen/%.h,$(notdir $(ASSETS)))
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(O)/tests/%)
 # The unwinder on live processes and core files, by the architecture's own registers
@@ -145,6 +145,10 @@ $(filter $(O)/user/capture/%,$(LIB_OBJS)): | $(O)/bpfprof.skel.h
 
 # An asset becomes a C array's initialiser: #include "gen/NAME.h" inside braces.
 $(O)/gen/%.h: user/encode/% tools/embed
+	$(call say,EMBED,$<)
+	$(Q)mkdir -p $(@D) && tools/embed $< > $@
+
+$(O)/gen/%.h: user/web/% tools/embed
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && tools/embed $< > $@
 
