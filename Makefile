@@ -75,14 +75,18 @@ ifeq ($(STATIC),1)
 ALL_CFLAGS += -DBPFPROF_STATIC
 ALL_LDFLAGS += -static-pie -L"$$(tools/static-cjson $(CC))"
 LIBS     += -lzstd -lsupc++
+else
+# Its TLS library loads others at run time: a static build has no HTTP server, and says so.
+LIBS     += -lmicrohttpd
 endif
 
 # --- What there is ---
 
-LIB_SRCS := $(sort $(wildcard user/*/*.c))
+NO_SRCS  := $(if $(filter 1,$(STATIC)),user/web/mhd_%.c,user/web/no_server.c)
+LIB_SRCS := $(filter-out $(NO_SRCS),$(sort $(wildcard user/*/*.c)))
 LIB_OBJS := $(LIB_SRCS:%.c=$(O)/%.o)
-ASSETS   := $(sort $(wildcard user/encode/*.js user/encode/*.css))
-ASSET_HDRS := $(ASSETS:user/encode/%=$(O)/gen/%.h)
+ASSETS   := $(sort $(wildcard user/encode/*.js user/encode/*.css user/web/*.html user/web/*.js user/web/*.css))
+ASSET_HDRS := $(addprefix $(O)/gen/,$(addsuffix .h,$(notdir $(ASSETS))))
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(O)/tests/%)
 # The unwinder on live processes and core files, by the architecture's own registers
@@ -144,9 +148,14 @@ $(VERSIONED): DEFINES = -DBPFPROF_VERSION='"$(VERSION)"'
 $(filter $(O)/user/capture/%,$(LIB_OBJS)): | $(O)/bpfprof.skel.h
 
 # An asset becomes a C array's initialiser: #include "gen/NAME.h" inside braces.
-$(O)/gen/%.h: user/encode/% tools/embed
+define embed
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && tools/embed $< > $@
+endef
+$(O)/gen/%.h: user/encode/% tools/embed
+	$(embed)
+$(O)/gen/%.h: user/web/% tools/embed
+	$(embed)
 
 $(O)/bpfprof.bpf.o: bpf/bpfprof.bpf.c $(O)/.bpf-flags | $(O)/.deps-build
 	$(call say,BPF,$@)

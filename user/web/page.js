@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+"use strict";
+
+fetch("/api/info").then((reply) => reply.json()).then((info) => {
+	document.getElementById("host").textContent = info.error ?? `${info.host}, bpfprof ${info.version}`;
+});
