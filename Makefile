@@ -50,7 +50,7 @@ ALL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-pr
 	-Wpointer-arith -Wno-unused-parameter -Wno-missing-field-initializers \
 	-fno-omit-frame-pointer -D_GNU_SOURCE $(OUR_HEADERS) $(CPPFLAGS) $(CFLAGS)
 ALL_LDFLAGS := $(LDFLAGS)
-LIBS     := -lbpf -lelf -llzma -lcjson -lxxhash -lncursesw -ltinfo -lcapstone -lseccomp -lsqlite3 -lz -lpthread -ldl -lm
+LIBS     := -lbpf -lelf -lzstd -llzma -lcjson -lxxhash -lncursesw -ltinfo -lcapstone -lseccomp -lsqlite3 -lz -lpthread -ldl -lm
 BPF_CFLAGS := -target bpf -mcpu=v3 -O2 -g -std=gnu11 -Wall -Wextra -Wno-unused-parameter \
 	-Wno-missing-field-initializers -Wno-unused-function -D__TARGET_ARCH_$(BPF_ARCH) \
 	-iquote include -iquote vmlinux -iquote bpf $(MULTIARCH:%=-idirafter $(SYSROOT)/usr/include/% -idirafter /usr/%/include)
@@ -74,9 +74,9 @@ ifeq ($(STATIC),1)
 # Debian packages no archive of cJSON: the tool builds one and prints its folder. Of C++ only the names are wanted.
 ALL_CFLAGS += -DBPFPROF_STATIC
 ALL_LDFLAGS += -static-pie -L"$$(tools/static-cjson $(CC))"
-LIBS     += -lzstd -lsupc++
+LIBS     += -lsupc++
 else
-# Its TLS library loads others at run time: a static build has no HTTP server, and says so.
+# Its TLS library has no static form in Debian: a static build has no HTTP server, and says so.
 LIBS     += -lmicrohttpd
 endif
 
@@ -363,7 +363,7 @@ deb: ## Debian packages, their source package too, in build/deb
 
 # Its symbols stay, for profiles in which it is itself.
 STATIC_O = $(O)/static-$(ARCH)
-STATIC_LIBS = $(filter-out pthread dl m,$(LIBS:-l%=%)) zstd supc++ c gcc
+STATIC_LIBS = $(filter-out pthread dl m,$(LIBS:-l%=%)) supc++ c gcc
 .PHONY: dist-static
 dist-static: ## a tarball with a static binary, for any Linux, in build/
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --static; fi

@@ -88,6 +88,20 @@ uint32_t strtab_add(struct strtab *tab, const char *str, size_t len)
 	return id;
 }
 
+uint32_t strtab_append(struct strtab *tab, const char *str, size_t len)
+{
+	struct strtab_key key = strtab_key(str, len);
+	uint32_t id = (uint32_t)tab->cnt;
+
+	if (tab->cnt >= STRTAB_NONE ||
+	    array_reserve(&tab->offsets, &tab->cap, tab->cnt + 1, sizeof(*tab->offsets)) ||
+	    append_bytes(tab, key))
+		return STRTAB_NONE;
+	tab->offsets[tab->cnt++] = (uint32_t)tab->bytes_len;
+	tab->bytes_len += key.len + 1;
+	return id;
+}
+
 uint32_t strtab_find(const struct strtab *tab, const char *str, size_t len)
 {
 	struct strtab_key key = strtab_key(str, len);

@@ -25,6 +25,10 @@ uint32_t strtab_add(struct strtab *tab, const char *str, size_t len);
 /* The id of @len bytes at @str if it is interned, else STRTAB_NONE. */
 uint32_t strtab_find(const struct strtab *tab, const char *str, size_t len);
 
+/* The same without looking: the string gets the next id, and neither strtab_add() nor strtab_find()
+ * will meet it. For tables that are only read by id. */
+uint32_t strtab_append(struct strtab *tab, const char *str, size_t len);
+
 /* Borrowed until the next strtab_add(). @id must be valid. */
 static inline const char *strtab_get(const struct strtab *tab, uint32_t id)
 {

@@ -52,6 +52,10 @@ enum store_mode {
 int store_open(const char *path, enum store_mode mode, struct store **out);
 void store_close(struct store *store);
 
+/* The random UUID (as text) that was given to the store when it was made: the host that it is of.
+ * 0, -ENOENT: it has none; or negative errno. */
+int store_host_id(struct store *store, char out[static STORE_BOOT_ID_BYTES]);
+
 /* The value types of a profile that are stored together, with the samples that have one of them:
  * "cpu" with samples and cpu, "off-cpu" with waits, blocked, runnable and off_cpu. */
 struct store_kind {
@@ -93,7 +97,8 @@ bool store_has_origin(struct store *store, const struct store_origin *origin);
 int store_add_tombstone(struct store *store, uint64_t start_ns, uint64_t end_ns,
 			uint64_t window_cnt, uint64_t sample_cnt, const char *reason);
 
-/* key=GLOB; several of one key OR, those of different keys AND. */
+/* key=GLOB (fnmatch(3); numbers as decimal text); several of one key OR, those of different keys
+ * AND. A label that is not there is matched by "" alone. */
 struct store_match {
 	const char *key, *glob; /* borrowed */
 };
@@ -112,6 +117,7 @@ struct store_coverage {
 	uint64_t window_cnt;
 	uint64_t covered_ns; /* their lengths in sum */
 	uint64_t tombstone_cnt, tombstone_samples;
+	uint64_t damaged_cnt; /* of store_read(): batches and ledgers that could not be read */
 };
 
 /*
