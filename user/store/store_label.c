@@ -6,16 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "store/store_priv.h"
 
-static const char *label_text(const struct profile *prof, const struct profile_label *label,
-			      char number[static 24])
+const char *label_text(const struct profile *prof, const struct profile_label *label,
+		       char number[static LABEL_NUMBER_BYTES])
 {
 	if (label->str != PROFILE_NONE)
 		return profile_str(prof, label->str);
-	snprintf(number, 24, "%" PRId64, label->num);
+	snprintf(number, LABEL_NUMBER_BYTES, "%" PRId64, label->num);
 	return number;
 }
 
@@ -31,7 +30,7 @@ static const struct profile_label *find_label(const struct profile *prof, uint32
 }
 
 const char *label_value(const struct profile *prof, uint32_t set, const char *key,
-			char number[static 24])
+			char number[static LABEL_NUMBER_BYTES])
 {
 	const struct profile_label *label = find_label(prof, set, key);
 
@@ -42,7 +41,7 @@ const char *label_value(const struct profile *prof, uint32_t set, const char *ke
 static bool matches(const struct profile *prof, uint32_t set, const struct store_match *match)
 {
 	const struct profile_label *label = find_label(prof, set, match->key);
-	char number[24];
+	char number[LABEL_NUMBER_BYTES];
 
 	if (!label)
 		return !match->glob[0];

@@ -132,9 +132,15 @@ void label_map_deinit(struct label_map *map);
 /* The label set of @dst for @set, LABELS_UNWANTED, or PROFILE_NONE with dst->err set. */
 uint32_t label_map_get(struct label_map *map, uint32_t set);
 
-/* The value of label @key in @set of @prof as text, "" where it has none; numbers go to @number. */
+enum { LABEL_NUMBER_BYTES = 24 };
+
+/* The value of @label of @prof as text; a number's goes to @number. Borrowed. */
+const char *label_text(const struct profile *prof, const struct profile_label *label,
+		       char number[static LABEL_NUMBER_BYTES]);
+
+/* The same of label @key in @set, "" where it has none. */
 const char *label_value(const struct profile *prof, uint32_t set, const char *key,
-			char number[static 24]);
+			char number[static LABEL_NUMBER_BYTES]);
 
 /* store_coverage.c: as store_coverage(), within the caller's transaction and not logged;
  * damaged_cnt is 0. */
