@@ -36,7 +36,7 @@ static int add_functions(struct json *js, const struct func_table *table, const 
 			 uint64_t limit)
 {
 	_cleanup_free_ uint32_t *order = func_table_order(table, FUNC_BY_SELF);
-	_cleanup_(buf_deinit) struct buf name;
+	_cleanup_(buf_deinit) struct buf name = {0};
 	uint64_t cnt = 0;
 
 	if (!order)

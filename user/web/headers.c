@@ -103,7 +103,7 @@ static const char *credentials_of(const char *header, const char *scheme)
 
 bool web_token_of(const char *authorization, struct buf *out)
 {
-	_cleanup_(buf_deinit) struct buf text;
+	_cleanup_(buf_deinit) struct buf text = {0};
 	const char *given, *colon;
 
 	if (!authorization)

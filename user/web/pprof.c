@@ -110,7 +110,7 @@ static int record(struct web_site *site, const struct web_request *request,
 		  enum web_capture_kind kind, struct buf *out, struct web_reply *reply)
 {
 	struct web_capture capture = {.kind = kind};
-	_cleanup_(buf_deinit) struct buf why;
+	_cleanup_(buf_deinit) struct buf why = {0};
 	int err;
 
 	if (!site->host || !site->host->capture) {
@@ -207,7 +207,7 @@ static void answer(struct web_site *site, const struct web_request *request,
 		   enum web_capture_kind kind, const struct view *view, struct web_reply *reply)
 {
 	const struct web_format *format;
-	_cleanup_(buf_deinit) struct buf data;
+	_cleanup_(buf_deinit) struct buf data = {0};
 
 	if (web_target_get(request->target, "from") || web_target_get(request->target, "to")) {
 		web_answer_profile(site, request, reply);

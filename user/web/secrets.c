@@ -128,7 +128,7 @@ void web_secrets_deinit(struct web_secrets *secrets)
 bool web_secrets_allow(const struct web_secrets *secrets, const char *authorization)
 {
 	uint8_t wanted[SHA256_BYTES], given[SHA256_BYTES];
-	_cleanup_(buf_deinit) struct buf token;
+	_cleanup_(buf_deinit) struct buf token = {0};
 	uint8_t difference = 0;
 
 	if (!secrets->token)
