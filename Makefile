@@ -86,7 +86,7 @@ NO_SRCS  := $(if $(filter 1,$(STATIC)),user/web/mhd_%.c,user/web/no_server.c)
 LIB_SRCS := $(filter-out $(NO_SRCS),$(sort $(wildcard user/*/*.c)))
 LIB_OBJS := $(LIB_SRCS:%.c=$(O)/%.o)
 ASSETS   := $(sort $(wildcard user/encode/*.js user/encode/*.css user/web/*.html user/web/*.js user/web/*.css))
-ASSET_HDRS := $(addprefix $(O)/gen/,$(addsuffix .h,$(notdir $(ASSETS))))
+ASSET_HDRS := $(addprefix $(O)/gen/,$(addsuffix .h,$(notdir $(ASSETS)) page_files))
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(O)/tests/%)
 # The unwinder on live processes and core files, by the architecture's own registers
@@ -156,6 +156,10 @@ $(O)/gen/%.h: user/encode/% tools/embed
 	$(embed)
 $(O)/gen/%.h: user/web/% tools/embed
 	$(embed)
+
+# Which of them the server has
+$(O)/gen/page_files.h: user/web/page.html tools/page-files
+	$(Q)mkdir -p $(@D) && tools/page-files $< > $@
 
 $(O)/bpfprof.bpf.o: bpf/bpfprof.bpf.c $(O)/.bpf-flags | $(O)/.deps-build
 	$(call say,BPF,$@)

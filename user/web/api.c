@@ -168,6 +168,15 @@ static int add_series(void *arg, const char *name, const int64_t *points, size_t
 	return 0;
 }
 
+/* To the microsecond. */
+static void add_msec(double ns, struct json *js)
+{
+	char text[32];
+	int len = snprintf(text, sizeof(text), "%.3f", ns / NSEC_PER_MSEC);
+
+	json_encoded(js, text, (size_t)len);
+}
+
 /* The whole timeline; *@err is the store's. */
 static void add_timeline(struct store *store, const struct web_request *request,
 			 const struct store_query *query, size_t point_cnt, struct buf *out,
@@ -186,8 +195,8 @@ static void add_timeline(struct store *store, const struct web_request *request,
 	json_object_begin(&js);
 	json_kv_u64(&js, "from", msec_of(query->from_ns));
 	json_kv_u64(&js, "to", msec_of(query->to_ns));
-	json_kv_double(&js, "step",
-		       (double)(query->to_ns - query->from_ns) / (double)point_cnt / NSEC_PER_MSEC);
+	json_key(&js, "step");
+	add_msec((double)(query->to_ns - query->from_ns) / (double)point_cnt, &js);
 	json_kv_str(&js, "unit", unit.name);
 	json_key(&js, "series");
 	json_array_begin(&js);

@@ -118,28 +118,12 @@ static const char *header_of(const struct exchange *exchange, const char *name)
 	return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }
 
-static const char *policy_text(enum web_policy policy)
-{
-	switch (policy) {
-	case WEB_POLICY_PAGE:
-		return "default-src 'none'; script-src 'self'; style-src 'self'; connect-src "
-		       "'self'; img-src 'self' data:; frame-src 'self'; base-uri 'none'; "
-		       "form-action 'none'; frame-ancestors 'none'";
-	case WEB_POLICY_REPORT:
-		/* The report narrows it down to its own script and style, by their hashes. */
-		return "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-		       "base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
-	default:
-		return "default-src 'none'; base-uri 'none'; form-action 'none'; "
-		       "frame-ancestors 'none'";
-	}
-}
-
 /* What is told of every reply. */
-static void add_safety(struct MHD_Response *response, const struct web_reply *reply)
+static void add_safety(struct MHD_Response *response, const struct web_reply *reply,
+		       const char *policy)
 {
 	MHD_add_response_header(response, "Content-Type", reply->type);
-	MHD_add_response_header(response, "Content-Security-Policy", policy_text(reply->policy));
+	MHD_add_response_header(response, "Content-Security-Policy", policy);
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
 	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
@@ -148,12 +132,14 @@ static void add_safety(struct MHD_Response *response, const struct web_reply *re
 		MHD_add_response_header(response, "ETag", reply->etag);
 }
 
-static void add_headers(struct MHD_Response *response, const struct web_reply *reply,
-			const struct web_route *route)
+static void add_headers(struct MHD_Response *response, const struct exchange *exchange)
 {
+	const struct web_reply *reply = &exchange->reply;
+	const struct web_route *route = exchange->route;
+	const char *mode = header_of(exchange, "Sec-Fetch-Mode");
 	char text[128];
 
-	add_safety(response, reply);
+	add_safety(response, reply, exchange->server->policies[reply->policy]);
 	if (*reply->disposition) {
 		snprintf(text, sizeof(text), "attachment; filename=\"%s\"", reply->disposition);
 		MHD_add_response_header(response, "Content-Disposition", text);
@@ -167,9 +153,12 @@ static void add_headers(struct MHD_Response *response, const struct web_reply *r
 	if (reply->status >= 400 && route && route->errors == WEB_ERRORS_PPROF)
 		MHD_add_response_header(response, "X-Go-Pprof", "1");
 	if (reply->status == 401) {
-		/* Browsers and go tool pprof know Basic alone; its user does not matter. */
 		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-		MHD_add_response_header(response, "WWW-Authenticate", "Basic realm=\"bpfprof\"");
+		/* Browsers and go tool pprof know Basic alone, and its user does not matter; our
+		 * page asks for the token itself. */
+		if (!mode || !strcmp(mode, "navigate"))
+			MHD_add_response_header(response, "WWW-Authenticate",
+						"Basic realm=\"bpfprof\"");
 	}
 }
 
@@ -205,7 +194,7 @@ static enum MHD_Result queue_reply(struct exchange *exchange)
 		free(data);
 		return MHD_NO;
 	}
-	add_headers(response, &exchange->reply, exchange->route);
+	add_headers(response, exchange);
 	result = MHD_queue_response(exchange->connection, (unsigned int)exchange->reply.status,
 				    response);
 	MHD_destroy_response(response);
@@ -261,7 +250,8 @@ static bool check_head(struct exchange *exchange, const char *method)
 	take_method(exchange, method);
 	if (!exchange->target_err)
 		exchange->route = web_route_find(exchange->target.path);
-	if (!web_secrets_allow(&exchange->server->secrets, header_of(exchange, "Authorization")))
+	if (!(exchange->route && exchange->route->is_public) &&
+	    !web_secrets_allow(&exchange->server->secrets, header_of(exchange, "Authorization")))
 		fail(exchange, 401, "a token is needed (Authorization: Bearer TOKEN)");
 	else if (exchange->target_err == -ENOMEM)
 		fail(exchange, 503, strerror(ENOMEM));

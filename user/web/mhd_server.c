@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "encode/encoder.h"
 
 enum {
 	THREADS = 2,
@@ -95,6 +96,38 @@ static int open_listener(struct web_server *server, const struct web_opts *opts)
 	return server->address ? 0 : -ENOMEM;
 }
 
+/* What browsers may do with each kind of reply. */
+static int make_policies(struct web_server *server)
+{
+	static const char rest[] = "base-uri 'none'; form-action 'none'; frame-ancestors";
+	_cleanup_(buf_deinit) struct buf script, style;
+	int err = 0;
+
+	buf_init(&script, BUF_NO_MAX);
+	buf_init(&style, BUF_NO_MAX);
+	html_add_script_source(&script);
+	html_add_style_source(&style);
+	if (asprintf(&server->policies[WEB_POLICY_DATA], "default-src 'none'; %s 'none'", rest) < 0)
+		err = -ENOMEM;
+	/* It shows reports that it has fetched with the token, which then stand under its policy.
+	 */
+	if (asprintf(&server->policies[WEB_POLICY_PAGE],
+		     "default-src 'none'; script-src 'self' %s; style-src 'self' %s; connect-src "
+		     "'self'; img-src 'self' data:; frame-src 'self' blob:; %s 'none'",
+		     buf_cstr(&script), buf_cstr(&style), rest) < 0)
+		err = -ENOMEM;
+	if (asprintf(&server->policies[WEB_POLICY_REPORT],
+		     "default-src 'none'; script-src %s; style-src %s; %s 'self'",
+		     buf_cstr(&script), buf_cstr(&style), rest) < 0)
+		err = -ENOMEM;
+	if (asprintf(&server->policies[WEB_POLICY_PICTURE],
+		     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+		     "%s 'self'",
+		     rest) < 0)
+		err = -ENOMEM;
+	return err;
+}
+
 static int start_threads(struct web_server *server, const struct web_host *host)
 {
 	int err = clients_start(&server->clients);
@@ -148,6 +181,8 @@ int web_server_start(const struct web_opts *opts, struct web_server **out)
 		err = server->store_path ? 0 : -ENOMEM;
 	}
 	if (!err)
+		err = make_policies(server);
+	if (!err)
 		err = web_secrets_read(opts, &server->secrets);
 	if (!err)
 		err = open_listener(server, opts);
@@ -177,6 +212,8 @@ void web_server_stop(struct web_server *server)
 	web_secrets_deinit(&server->secrets);
 	free(server->store_path);
 	free(server->address);
+	for (size_t i = 0; i < WEB_POLICY_CNT; i++)
+		free(server->policies[i]);
 	free(server);
 }
 

@@ -24,6 +24,7 @@ struct web_server {
 	struct web_site quick; /* for what needs no store: several threads read it */
 	char *store_path; /* owned */
 	char *address; /* owned */
+	char *policies[WEB_POLICY_CNT]; /* owned: Content-Security-Policy, by enum web_policy */
 	atomic_size_t held_bytes; /* replies */
 };
 

@@ -11,25 +11,13 @@
 
 enum { ETAG_BYTES = 16 };
 
-static const char page_html[] = {
-#include "gen/page.html.h"
-	0};
-static const char page_js[] = {
-#include "gen/page.js.h"
-	0};
-static const char page_css[] = {
-#include "gen/page.css.h"
-	0};
-
-static struct page_file {
+struct page_file {
 	const char *path, *type, *data;
 	size_t len;
 	char etag[2 * ETAG_BYTES + 3]; /* quoted; made when the first one is asked for */
-} files[] = {
-	{"/", "text/html; charset=utf-8", page_html, sizeof(page_html) - 1, ""},
-	{"/page.js", "text/javascript; charset=utf-8", page_js, sizeof(page_js) - 1, ""},
-	{"/page.css", "text/css; charset=utf-8", page_css, sizeof(page_css) - 1, ""},
 };
+
+#include "gen/page_files.h"
 
 enum { FILE_CNT = sizeof(files) / sizeof(files[0]) };
 
@@ -45,22 +33,33 @@ static void make_etags(void)
 	}
 }
 
+static struct page_file *find_file(const char *path)
+{
+	for (size_t i = 0; i < FILE_CNT; i++)
+		if (!strcmp(files[i].path, path))
+			return &files[i];
+	return NULL;
+}
+
+bool web_page_has(const char *path)
+{
+	return find_file(path) != NULL;
+}
+
 void web_answer_page(struct web_site *site, const struct web_request *request,
 		     struct web_reply *reply)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	size_t i = 0;
+	const struct page_file *file = find_file(request->target->path);
 
 	pthread_once(&once, make_etags);
-	while (i < FILE_CNT - 1 && strcmp(files[i].path, request->target->path))
-		i++;
-	reply->type = files[i].type;
+	reply->type = file->type;
 	reply->policy = WEB_POLICY_PAGE;
-	reply->etag = files[i].etag;
-	if (web_etag_matches(request->if_none_match, files[i].etag))
+	reply->etag = file->etag;
+	if (web_etag_matches(request->if_none_match, file->etag))
 		reply->status = 304;
 	else
-		buf_add(&reply->body, files[i].data, files[i].len);
+		buf_add(&reply->body, file->data, file->len);
 }
 
 void web_answer_metrics(struct web_site *site, const struct web_request *request,

@@ -12,7 +12,7 @@
 static const struct web_format formats[] = {
 	{"pprof", "application/octet-stream", "profile", WEB_POLICY_DATA},
 	{"html", "text/html; charset=utf-8", NULL, WEB_POLICY_REPORT},
-	{"svg", "image/svg+xml", NULL, WEB_POLICY_REPORT},
+	{"svg", "image/svg+xml", NULL, WEB_POLICY_PICTURE},
 	{"folded", "text/plain; charset=utf-8", NULL, WEB_POLICY_DATA},
 	{"speedscope", "application/json", "profile.speedscope.json", WEB_POLICY_DATA},
 	{"json", "application/json", NULL, WEB_POLICY_DATA},
@@ -75,7 +75,6 @@ static void ledger_line(const struct profile *prof, struct buf *out)
 
 	if (profile_get_ledger(prof, &ledger))
 		return;
-	buf_add_str(out, "ledger: ");
 	ledger_format_line(&ledger, out);
 	ledger_deinit(&ledger);
 }

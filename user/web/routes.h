@@ -6,6 +6,7 @@
 #include "web/site.h"
 
 /* Files of the page, metrics, health: pages.c */
+bool web_page_has(const char *path); /* a file of the page */
 void web_answer_page(struct web_site *site, const struct web_request *request,
 		     struct web_reply *reply);
 void web_answer_metrics(struct web_site *site, const struct web_request *request,

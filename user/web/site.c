@@ -14,37 +14,46 @@
 enum { READS = WEB_GET | WEB_HEAD, ERROR_BYTES_MAX = 4096 };
 
 static const struct web_route routes[] = {
-	{"/", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_page},
-	{"/page.js", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_page},
-	{"/page.css", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_page},
-	{"/metrics", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_metrics},
-	{"/healthz", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_health},
-	{"/debug/pprof", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_index},
-	{"/debug/pprof/", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_index},
-	{"/debug/pprof/profile", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_cpu},
+	{"/metrics", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_metrics, false},
+	{"/healthz", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_health, false},
+	{"/debug/pprof", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_index, false},
+	{"/debug/pprof/", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_index, false},
+	{"/debug/pprof/profile", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_cpu,
+	 false},
 	{"/debug/pprof/allocs", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF,
-	 web_answer_pprof_allocs},
-	{"/debug/pprof/heap", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_heap},
-	{"/debug/pprof/block", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_block},
-	{"/debug/pprof/mutex", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_mutex},
+	 web_answer_pprof_allocs, false},
+	{"/debug/pprof/heap", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_heap,
+	 false},
+	{"/debug/pprof/block", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_block,
+	 false},
+	{"/debug/pprof/mutex", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_mutex,
+	 false},
 	{"/debug/pprof/symbol", READS | WEB_POST, WEB_LANE_QUICK, WEB_ERRORS_PPROF,
-	 web_answer_pprof_symbol},
-	{"/debug/pprof/cmdline", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_cmdline},
-	{"/api/info", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_info},
-	{"/api/kinds", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_kinds},
-	{"/api/timeline", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_timeline},
-	{"/api/labels", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_labels},
-	{"/api/functions", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_functions},
-	{"/api/coverage", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_coverage},
-	{"/api/profile", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_profile},
+	 web_answer_pprof_symbol, false},
+	{"/debug/pprof/cmdline", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_cmdline,
+	 false},
+	{"/api/info", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_info, false},
+	{"/api/kinds", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_kinds, false},
+	{"/api/timeline", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_timeline, false},
+	{"/api/labels", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_labels, false},
+	{"/api/functions", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_functions, false},
+	{"/api/coverage", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_coverage, false},
+	{"/api/profile", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_profile, false},
 };
+
+/* Of each of the page's files. They tell nothing of this host, and ask for the token themselves. */
+static const struct web_route page_route = {.methods = READS,
+					    .lane = WEB_LANE_QUICK,
+					    .errors = WEB_ERRORS_TEXT,
+					    .is_public = true,
+					    .answer = web_answer_page};
 
 const struct web_route *web_route_find(const char *path)
 {
 	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
 		if (!strcmp(routes[i].path, path))
 			return &routes[i];
-	return NULL;
+	return web_page_has(path) ? &page_route : NULL;
 }
 
 enum web_lane web_route_lane(const struct web_route *route, const struct web_target *target)

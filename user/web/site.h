@@ -42,7 +42,9 @@ struct web_request {
 enum web_policy {
 	WEB_POLICY_DATA, /* nothing */
 	WEB_POLICY_PAGE, /* our page: its own script, style and answers */
-	WEB_POLICY_REPORT, /* a report: what it carries, as its own hashes say */
+	WEB_POLICY_REPORT, /* a report: what it carries, by its hashes */
+	WEB_POLICY_PICTURE, /* an SVG: what it carries */
+	WEB_POLICY_CNT,
 };
 
 struct web_reply {
@@ -93,6 +95,7 @@ struct web_route {
 	enum web_errors errors;
 	void (*answer)(struct web_site *site, const struct web_request *request,
 		       struct web_reply *reply);
+	bool is_public; /* needs no token */
 };
 
 /* The route of @path, which is compared byte by byte; NULL: there is none. */
