@@ -15,11 +15,6 @@
 
 static atomic_bool is_sick;
 
-static void fall_sick(int signal_number)
-{
-	is_sick = true;
-}
-
 static int metrics(void *arg, struct buf *out)
 {
 	buf_add_str(out, "# HELP bpfprof_build_info The version that runs.\n"
@@ -41,8 +36,8 @@ int main(int argc, char **argv)
 	struct web_host host = {.arg = &on_demand, .metrics = metrics, .is_healthy = is_healthy};
 	struct web_opts opts = {.listen = "127.0.0.1:0", .host = &host};
 	struct web_server *server;
-	char byte;
-	int opt;
+	sigset_t signals;
+	int opt, number = 0;
 
 	while ((opt = getopt(argc, argv, "l:t:c:k:s:p:")) != -1) {
 		switch (opt) {
@@ -69,13 +64,18 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	signal(SIGUSR1, fall_sick);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
 	if (web_server_start(&opts, &server))
 		return 1;
 	printf("%s\n", web_server_address(server));
 	fflush(stdout);
-	while (read(STDIN_FILENO, &byte, 1) != 0)
-		continue;
+	while (number != SIGTERM) {
+		sigwait(&signals, &number);
+		is_sick = true;
+	}
 	web_server_stop(server);
 	return 0;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The page: whose store this is, and ways into it. */
 "use strict";
 
 fetch("/api/info").then((reply) => reply.json()).then((info) => {
