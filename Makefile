@@ -85,8 +85,8 @@ endif
 NO_SRCS  := $(if $(filter 1,$(STATIC)),user/web/mhd_%.c,user/web/no_server.c)
 LIB_SRCS := $(filter-out $(NO_SRCS),$(sort $(wildcard user/*/*.c)))
 LIB_OBJS := $(LIB_SRCS:%.c=$(O)/%.o)
-ASSETS   := $(sort $(wildcard user/encode/*.js user/encode/*.css user/web/*.html user/web/*.js user/web/*.css))
-ASSET_HDRS := $(addprefix $(O)/gen/,$(addsuffix .h,$(notdir $(ASSETS)) page_files))
+ASSETS   := $(sort $(wildcard $(foreach folder,encode web,$(addprefix user/$(folder)/*.,js css html))))
+ASSET_HDRS := $(patsubst %,$(O)/gen/%.h,$(notdir $(ASSETS)))
 UNIT_SRCS := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_BINS := $(UNIT_SRCS:tests/unit/%.c=$(O)/tests/%)
 # The unwinder on live processes and core files, by the architecture's own registers
@@ -95,6 +95,8 @@ BPFHOST_CFLAGS := -iquote bpf -iquote vmlinux -fno-strict-aliasing -Wno-enum-com
 	-Wno-sign-compare
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(O)/tests/%)
+# What the page consists of, from the page itself
+ASSET_HDRS += $(O)/gen/page_files.h
 VERSIONED := $(patsubst %.c,$(O)/%.o,$(shell grep -ls BPFPROF_VERSION user/*.c user/*/*.c))
 
 .PHONY: all
@@ -148,22 +150,20 @@ $(VERSIONED): DEFINES = -DBPFPROF_VERSION='"$(VERSION)"'
 $(filter $(O)/user/capture/%,$(LIB_OBJS)): | $(O)/bpfprof.skel.h
 
 # An asset becomes a C array's initialiser: #include "gen/NAME.h" inside braces.
-define embed
+$(O)/gen/%.h: user/encode/% tools/embed
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && tools/embed $< > $@
-endef
-$(O)/gen/%.h: user/encode/% tools/embed
-	$(embed)
-$(O)/gen/%.h: user/web/% tools/embed
-	$(embed)
 
-# Which of them the server has
-$(O)/gen/page_files.h: user/web/page.html tools/page-files
-	$(Q)mkdir -p $(@D) && tools/page-files $< > $@
+$(O)/gen/%.h: user/web/% tools/embed
+	$(call say,EMBED,$<)
+	$(Q)mkdir -p $(@D) && tools/embed $< > $@
 
 $(O)/bpfprof.bpf.o: bpf/bpfprof.bpf.c $(O)/.bpf-flags | $(O)/.deps-build
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+
+$(O)/gen/page_files.h: user/web/page.html tools/page-files
+	$(Q)mkdir -p $(@D) && tools/page-files $< > $@
 
 $(O)/bpfprof.skel.h: $(O)/bpfprof.bpf.o
 	$(call say,SKEL,$@)

@@ -187,11 +187,11 @@ too_many()
 
 live_formats()
 {
-	answers 200 'hot_function' "/debug/pprof/profile?seconds=1&pid=$load&hz=199&format=folded" &&
-		answers 200 '<script' "/debug/pprof/profile?seconds=1&pid=$load" -H 'Accept: text/html' &&
-		answers 200 'nanosleep|clock_nanosleep' '/debug/pprof/block?seconds=1&comm=sleeper&format=folded' &&
-		answers 200 '' '/debug/pprof/mutex?seconds=1&comm=sleeper&format=folded' &&
-		answers 200 'futex_wait' '/debug/pprof/mutex?seconds=1&comm=locker&format=folded'
+	answers 200 'hot_function' "/debug/pprof/profile?seconds=2&pid=$load&hz=199&format=folded" &&
+		answers 200 '<script' "/debug/pprof/profile?seconds=2&pid=$load" -H 'Accept: text/html' &&
+		answers 200 'nanosleep|clock_nanosleep' '/debug/pprof/block?seconds=2&comm=sleeper&format=folded' &&
+		answers 200 '' '/debug/pprof/mutex?seconds=2&comm=sleeper&format=folded' &&
+		answers 200 'futex_wait' '/debug/pprof/mutex?seconds=2&comm=locker&format=folded'
 }
 
 ends_recordings()
@@ -303,8 +303,8 @@ if [ "$(id -u)" = 0 ]; then
 		'int main(void) { for (;;) hot_function(1000000); }' >"$tmp/load.c"
 	printf '%s\n' '#include <unistd.h>' 'int main(void) { for (;;) usleep(1000); }' >"$tmp/sleeper.c"
 	printf '%s\n' '#include <linux/futex.h>' '#include <sys/syscall.h>' '#include <time.h>' '#include <unistd.h>' \
-		'int word; struct timespec pause = {0, 2000000};' \
-		'int main(void) { for (;;) syscall(SYS_futex, &word, FUTEX_WAIT, 0, &pause, 0, 0); }' >"$tmp/locker.c"
+		'int word; struct timespec brief = {0, 2000000};' \
+		'int main(void) { for (;;) syscall(SYS_futex, &word, FUTEX_WAIT, 0, &brief, 0, 0); }' >"$tmp/locker.c"
 	holds "a load is built" cc -O2 -g -o "$tmp/load" "$tmp/load.c"
 	holds "a sleeper is built" cc -O2 -g -o "$tmp/sleeper" "$tmp/sleeper.c"
 	holds "a locker is built" cc -O2 -g -o "$tmp/locker" "$tmp/locker.c"

@@ -29,6 +29,7 @@ enum {
 };
 
 static const uint64_t SHORTEST_LIMIT_NS = 1500 * NSEC_PER_MSEC;
+static const uint64_t FINISH_NS = 450 * NSEC_PER_MSEC; /* to name and write what was recorded */
 static const uint64_t REAP_ROUND_NS = 2 * NSEC_PER_MSEC;
 
 /* --- What a client may say --- */
@@ -328,7 +329,7 @@ static int run(const char *program, char *const argv[], const struct web_capture
 		limit_ns = SHORTEST_LIMIT_NS;
 	rec.hard_ns = now_ns + limit_ns;
 	/* On a busy machine it starts late; what it has by then is an answer in time. */
-	rec.soft_ns = now_ns + limit_ns * 4 / 5;
+	rec.soft_ns = rec.hard_ns - FINISH_NS;
 	rec.out = out;
 	buf_init(&rec.said, STDERR_BYTES_MAX);
 	err = start(program, argv, &rec);

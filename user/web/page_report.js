@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The report of the picked range, below the timeline, and files of it. A frame cannot send a token: where there is one the
+ * report is fetched, and shown from memory; the page's own policy holds there, too, so it names the report's script and
+ * style by their hashes.
+ */
+const report = { key: '', blob: '', abort: null };
+const FORMATS = [['P', 'pprof', 'pb.gz', 'pprof'], ['S', 'svg', 'svg', 'Flame graph, SVG'], ['F', 'folded', 'folded', 'Folded stacks'],
+	['J', 'speedscope', 'speedscope.json', 'speedscope']];
+
+/* Of ranges that are not as long, shares can be compared, but not sums. */
+function isUneven() {
+	const [length, before] = [state.picked, state.before].map(range => range[1] - range[0]);
+	return Math.abs(length - before) > 0.01 * Math.max(length, before);
+}
+
+function reportUrl(format) {
+	const more = { format: format };
+	if (state.before && format === 'html')
+		Object.assign(more, { before_from: seconds_(state.before[0]), before_to: seconds_(state.before[1]) }, isUneven() ? { normalize: '1' } : {});
+	return '/api/profile?' + selection(state.picked || shownRange(), more);
+}
+
+function reportHash() {
+	return '#m=' + (document.documentElement.dataset.theme || 'light');
+}
+
+function forgetBlob() {
+	if (report.blob)
+		URL.revokeObjectURL(report.blob);
+	report.blob = '';
+}
+
+async function fetchBlob(url, signal) {
+	return (await ask(url, signal)).blob();
+}
+
+/* What the frame shows when it is no report: the server's error. */
+function frameError() {
+	let text = '';
+	try {
+		const shown = ui.frame.contentDocument;
+		if (!shown || shown.contentType !== 'application/json')
+			return '';
+		text = shown.body.innerText;
+		return String(JSON.parse(text).error || text);
+	} catch (error) {
+		return text;
+	}
+}
+
+function showReportWords(text, isError) {
+	ui.reportWords.textContent = text;
+	ui.reportWords.hidden = !text;
+	ui.reportWords.classList.toggle('failed', isError === true);
+	ui.frame.classList.toggle('waits', Boolean(text));
+}
+
+function loadedFrame() {
+	if (!report.key)
+		return;
+	const error = frameError();
+	showReportWords(error ? 'No report: ' + error : '', Boolean(error));
+}
+
+async function loadReport() {
+	const url = reportUrl('html');
+	if (report.abort)
+		report.abort.abort();
+	forgetBlob();
+	showReportWords(state.before ? 'Comparing\u2026' : 'Making the report\u2026');
+	if (!token()) {
+		ui.frame.src = url + reportHash();
+		return;
+	}
+	const abort = report.abort = new AbortController();
+	try {
+		report.blob = URL.createObjectURL(await fetchBlob(url, abort.signal));
+		ui.frame.src = report.blob + reportHash();
+	} catch (error) {
+		if (abort.signal.aborted)
+			return;
+		showReportWords('No report: ' + error.message, true);
+	}
+}
+
+/* The report follows what is picked, and the filters; not the range that is shown. */
+function renderReport() {
+	const isShown = state.picked !== null && !view.isEmpty;
+	ui.report.hidden = !isShown;
+	ui.picked.hidden = !isShown;
+	const key = isShown ? reportUrl('html') + (token() ? ' token' : '') : '';
+	renderPicked();
+	if (key === report.key)
+		return;
+	report.key = key;
+	if (key)
+		loadReport();
+	else
+		ui.frame.removeAttribute('src');
+}
+
+function renderPicked() {
+	if (!state.picked)
+		return;
+	ui.pickedWords.textContent = rangeWords(state.picked) + ' (' + spanWords(state.picked[1] - state.picked[0]) + ')';
+	ui.beforeWords.hidden = !state.before;
+	ui.noCompare.hidden = !state.before;
+	ui.beforeWords.textContent = state.before ? 'against ' + rangeWords(state.before) + (isUneven() ? ', by shares' : '') : '';
+	const ago = state.before ? state.picked[0] - state.before[0] : 0, length = state.picked[1] - state.picked[0];
+	for (const [element, ms] of ui.agos)
+		element.setAttribute('aria-pressed', String(state.before !== null && ago === (ms || length)));
+}
+
+/* The frame's own document, in a tab of its own. */
+async function openReport() {
+	if (!state.picked) {
+		say('Pick a range first: drag over the timeline');
+		return;
+	}
+	if (!token()) {
+		window.open(reportUrl('html') + reportHash(), '_blank', 'noopener');
+		return;
+	}
+	if (report.blob)
+		window.open(report.blob + reportHash(), '_blank');
+	else
+		say('The report is not there yet');
+}
+
+async function save(format) {
+	const entry = FORMATS.find(one => one[1] === format), range = state.picked || shownRange();
+	const stamp = new Date(range[0]).toISOString().replace(/[-:]|\..*$/g, '') + 'Z';
+	ui.downloads.open = false;
+	say('Making ' + entry[3] + '\u2026');
+	try {
+		const blob = await fetchBlob(reportUrl(format)), link = el('a', '');
+		link.href = URL.createObjectURL(blob);
+		link.download = fileStem([view.info && view.info.host, state.kind, stamp].filter(Boolean).join('-')) + '.' + entry[2];
+		link.click();
+		setTimeout(() => URL.revokeObjectURL(link.href), 10e3);
+		say('Saved ' + link.download);
+	} catch (error) {
+		say('Not saved: ' + error.message);
+		if (!(error instanceof ApiError))
+			throw error;
+	}
+}
+
+function makePicked() {
+	ui.pickedWords = el('strong', '');
+	ui.beforeWords = el('span', 'muted');
+	ui.noCompare = button('No comparison', 'Key x', () => change({ before: null }));
+	ui.agos = [['the range before', 0, 'b'], ['an hour before', HOUR_MS, 'B'], ['a day before', DAY_MS, 'D']].map(([text, ms, key]) =>
+		[setAttributes(button(text, 'Key ' + key, () => compareAgo(ms)), { 'aria-pressed': 'false' }), ms]);
+	ui.picked = setAttributes(el('section', 'picked', ui.pickedWords, ui.beforeWords,
+		el('span', 'compare', el('span', 'muted', 'Compare with'), ...ui.agos.map(one => one[0]), ui.noCompare),
+		el('span', 'menus', button('Open alone', 'The report in a tab of its own (o)', openReport), button('Zoom to it', 'Key z', () => goTo(state.picked)),
+			setAttributes(button('\u00d7', 'No range (Escape)', () => change({ picked: null })), { 'aria-label': 'No range' }))), { 'aria-label': 'Picked range' });
+	return ui.picked;
+}
+
+function makeReport() {
+	ui.frame = setAttributes(el('iframe', ''), { title: 'Report of the picked range' });
+	ui.frame.addEventListener('load', loadedFrame);
+	ui.reportWords = setAttributes(el('p', 'report-words'), { role: 'status' });
+	ui.report = setAttributes(el('section', 'report', ui.reportWords, ui.frame), { 'aria-label': 'Report' });
+	return ui.report;
+}
