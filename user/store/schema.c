@@ -14,8 +14,8 @@
 /*
  * seq of a window and first_seq..last_seq: more than one where windows were put together. prev_seq:
  * the last_seq of the window or tombstone before; 0: the store begins here. epochs: those of a
- * window that was put together, as batches store columns. batch.samples: sum of the first column,
- * total: of the default one, sums: of all.
+ * window that was put together, each as the difference to the one before. window.batches: how many
+ * it has. batch.samples: sum of the first column, total: of the default one, sums: of all.
  */
 static const char *const steps[SCHEMA_VERSION] = {
 	"PRAGMA application_id=" APPLICATION_ID ";"
@@ -32,7 +32,8 @@ static const char *const steps[SCHEMA_VERSION] = {
 	"NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, covered_ns INTEGER NOT "
 	"NULL, "
 	"windows INTEGER NOT NULL, source INTEGER NOT NULL, epoch INTEGER NOT NULL, last_epoch "
-	"INTEGER NOT NULL, generation INTEGER NOT NULL, is_compact INTEGER NOT NULL, epochs BLOB, "
+	"INTEGER NOT NULL, generation INTEGER NOT NULL, is_compact INTEGER NOT NULL, batches "
+	"INTEGER NOT NULL, epochs BLOB, "
 	"ledger BLOB NOT NULL);"
 	"CREATE UNIQUE INDEX window_origin ON window(source, epoch);"
 	"CREATE INDEX window_time ON window(generation, start_ns);"

@@ -189,7 +189,7 @@ void store_close(struct store *store)
 	if (!store)
 		return;
 	for (size_t i = 0; i < GENERATIONS_KEPT; i++)
-		dict_deinit(&store->kept[i].dict);
+		store_generation_free(store->kept[i]);
 	store_drop_current(store);
 	sqlite3_close(store->db);
 	if (store->lock_fd >= 0)

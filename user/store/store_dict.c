@@ -8,7 +8,7 @@
 #include "store/blob.h"
 #include "store/store_priv.h"
 
-enum { CURRENT_MAX_BYTES = 12 << 20 /* of the writer's dictionary: then it begins a new one */ };
+enum { CURRENT_MAX_BYTES = 24 << 20 /* of the writer's dictionary: then it begins a new one */ };
 
 #define NSEC_PER_DAY (86400 * NSEC_PER_SEC)
 
@@ -59,33 +59,47 @@ static int generation_init(struct generation *generation, uint64_t id)
 	return dict_init(&generation->dict);
 }
 
-int store_generation(struct store *store, uint64_t id, struct generation **out)
+void store_generation_free(struct generation *generation)
 {
-	struct generation *kept = store->kept, found;
-	size_t at = 0;
-	int err;
+	if (generation)
+		dict_deinit(&generation->dict);
+	free(generation);
+}
 
-	while (at < GENERATIONS_KEPT - 1 && kept[at].id != id)
+/* Generation @id, as far as it is kept, to the front. NULL: no memory. */
+static struct generation *keep_generation(struct store *store, uint64_t id)
+{
+	struct generation **kept = store->kept, *found;
+	size_t at = 0;
+
+	while (at < GENERATIONS_KEPT - 1 && !(kept[at] && kept[at]->id == id))
 		at++;
 	found = kept[at];
 	memmove(kept + 1, kept, at * sizeof(*kept));
 	kept[0] = found;
-	if (found.id != id) {
-		dict_deinit(&kept[0].dict);
-		err = generation_init(&kept[0], id);
-		if (err) {
-			kept[0].id = 0;
-			return err;
-		}
+	if (found && found->id == id)
+		return found;
+	store_generation_free(found);
+	kept[0] = calloc(1, sizeof(*found));
+	if (kept[0] && generation_init(kept[0], id)) {
+		free(kept[0]);
+		kept[0] = NULL;
 	}
-	err = read_chunks(store, &kept[0]);
-	if (err) {
-		dict_deinit(&kept[0].dict);
-		kept[0].id = 0;
-		return err;
+	return kept[0];
+}
+
+int store_generation(struct store *store, uint64_t id, struct generation **out)
+{
+	struct generation *generation = keep_generation(store, id);
+	int err = generation ? read_chunks(store, generation) : -ENOMEM;
+
+	if (!err) {
+		*out = generation;
+	} else {
+		store_generation_free(generation);
+		store->kept[0] = NULL;
 	}
-	*out = &kept[0];
-	return 0;
+	return err;
 }
 
 void store_drop_current(struct store *store)

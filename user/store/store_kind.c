@@ -31,6 +31,7 @@ static void encode_kind(const struct store_kind *kind, const struct profile *pro
 	add_text(out, profile_str(prof, prof->period_type.type));
 	add_text(out, profile_str(prof, prof->period_type.unit));
 	add_signed(out, prof->period);
+	add_text(out, kind->event);
 }
 
 static uint32_t read_text(struct reader *rd, struct profile *prof)
@@ -41,8 +42,11 @@ static uint32_t read_text(struct reader *rd, struct profile *prof)
 	return profile_stringn(prof, text, text ? len : 0);
 }
 
-static int decode_kind(struct reader *rd, struct profile *prof)
+static int decode_kind(struct reader *rd, struct kind *kind)
 {
+	struct profile *prof = &kind->types;
+	const char *event;
+	size_t len;
 	const uint32_t cnt = read_below(rd, PROFILE_VALUES_MAX + 1);
 
 	for (uint32_t i = 0; i < cnt && !rd->err; i++) {
@@ -54,6 +58,12 @@ static int decode_kind(struct reader *rd, struct profile *prof)
 	prof->period_type.type = read_text(rd, prof);
 	prof->period_type.unit = read_text(rd, prof);
 	prof->period = read_signed(rd);
+	len = reader_uleb128(rd);
+	event = reader_bytes(rd, len);
+	if (len >= sizeof(kind->event))
+		reader_fail(rd);
+	else if (len && event)
+		memcpy(kind->event, event, len);
 	if (prof->err)
 		return prof->err;
 	return rd->err ? -EBADMSG : 0;
@@ -75,7 +85,7 @@ static int add_kind(sqlite3_stmt *stmt, struct kinds *kinds)
 		return err;
 	kinds->cnt++;
 	reader_init(&rd, sqlite3_column_blob(stmt, 2), (size_t)sqlite3_column_bytes(stmt, 2));
-	return decode_kind(&rd, &kind->types);
+	return decode_kind(&rd, kind);
 }
 
 int kinds_read(struct store *store, const char *name, struct kinds *out)

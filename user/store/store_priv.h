@@ -23,12 +23,13 @@ struct store {
 	enum store_mode mode;
 	int lock_fd; /* of the writer: PATH-lock; else -1 */
 	sqlite3 *db; /* owned */
-	struct generation kept[GENERATIONS_KEPT]; /* [0] was used last */
+	struct generation *kept[GENERATIONS_KEPT]; /* owned, or NULL; [0] was used last */
 	/* The writer's */
 	uint64_t last_seq;
 	struct generation current; /* its dictionary can grow; id 0: not loaded */
 	uint64_t current_day; /* since 1970, UTC */
 	bool current_is_new; /* no row of the database has it yet */
+	uint64_t unnamed_id; /* the generation of the last store_unnamed() */
 };
 
 /* store.c: the error of an operation on @store, logged once as "store: @what 'PATH': ..."; returns
@@ -44,6 +45,8 @@ const char *store_path_of(const char *path);
  * errno.
  */
 int store_generation(struct store *store, uint64_t id, struct generation **out);
+
+void store_generation_free(struct generation *generation); /* NULL is fine */
 
 /* The writer's dictionary for a window that starts at @start_ns: the one that is being written, or
  * a new one. 0 or negative errno. */
@@ -61,6 +64,7 @@ void store_drop_current(struct store *store);
 struct kind {
 	uint64_t id;
 	char name[STORE_NAME_MAX];
+	char event[LEDGER_NAME_MAX]; /* of the ledger, or "" */
 	struct profile types; /* value types, default value, period */
 };
 

@@ -137,9 +137,11 @@ static int write_window(struct store *store, const struct adding *adding)
 	_cleanup_stmt_ sqlite3_stmt *stmt = NULL;
 	_cleanup_(buf_deinit) struct buf ledger;
 	const struct store_window *window = adding->window;
-	uint64_t source;
+	uint64_t source, batch_cnt = 0;
 	int err = source_id(store, &window->origin, true, &source);
 
+	for (size_t i = 0; i < window->kind_cnt; i++)
+		batch_cnt += adding->batches[i].cnt > 0;
 	buf_init(&ledger, BUF_NO_MAX);
 	if (!err)
 		err = store_pack_ledger(window->ledger, adding->seq, BLOB_LEVEL_NOW, &ledger);
@@ -148,7 +150,8 @@ static int write_window(struct store *store, const struct adding *adding)
 	stmt = db_prepare(store->db,
 			  "INSERT INTO window(seq, last_seq, prev_seq, start_ns, end_ns, "
 			  "covered_ns, windows, source, epoch, last_epoch, generation, is_compact, "
-			  "ledger) VALUES(?1, ?1, ?2, ?3, ?4, ?4 - ?3, 1, ?5, ?6, ?6, ?7, 0, ?8)");
+			  "batches, ledger) VALUES(?1, ?1, ?2, ?3, ?4, ?4 - ?3, 1, ?5, ?6, ?6, ?7, "
+			  "0, ?8, ?9)");
 	db_bind(stmt, 1, adding->seq);
 	db_bind(stmt, 2, adding->prev_seq);
 	db_bind(stmt, 3, window->start_ns);
@@ -156,7 +159,8 @@ static int write_window(struct store *store, const struct adding *adding)
 	db_bind(stmt, 5, source);
 	db_bind(stmt, 6, window->origin.epoch);
 	db_bind(stmt, 7, store->current.id);
-	db_bind_blob(stmt, 8, ledger.data, ledger.len);
+	db_bind(stmt, 8, batch_cnt);
+	db_bind_blob(stmt, 9, ledger.data, ledger.len);
 	return db_step(stmt);
 }
 
