@@ -187,11 +187,11 @@ too_many()
 
 live_formats()
 {
-	answers 200 'hot_function' "/debug/pprof/profile?seconds=2&pid=$load&hz=199&format=folded" &&
-		answers 200 '<script' "/debug/pprof/profile?seconds=2&pid=$load" -H 'Accept: text/html' &&
-		answers 200 'nanosleep|clock_nanosleep' '/debug/pprof/block?seconds=2&comm=sleeper&format=folded' &&
-		answers 200 '' '/debug/pprof/mutex?seconds=2&comm=sleeper&format=folded' &&
-		answers 200 'futex_wait' '/debug/pprof/mutex?seconds=2&comm=locker&format=folded'
+	answers 200 'hot_function' "/debug/pprof/profile?seconds=4&pid=$load&hz=199&format=folded" &&
+		answers 200 '<script' "/debug/pprof/profile?seconds=4&pid=$load" -H 'Accept: text/html' &&
+		answers 200 'nanosleep|clock_nanosleep' '/debug/pprof/block?seconds=4&comm=sleeper&format=folded' &&
+		answers 200 '' '/debug/pprof/mutex?seconds=4&comm=sleeper&format=folded' &&
+		answers 200 'futex_wait' '/debug/pprof/mutex?seconds=4&comm=locker&format=folded'
 }
 
 ends_recordings()
