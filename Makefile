@@ -75,11 +75,15 @@ ifeq ($(STATIC),1)
 ALL_CFLAGS += -DBPFPROF_STATIC
 ALL_LDFLAGS += -static-pie -L"$$(tools/static-cjson $(CC))"
 LIBS     += -lsupc++
+else
+# Its TLS library has no static form in Debian: a static build has no HTTP server, and says so.
+LIBS     += -lmicrohttpd
 endif
 
 # --- What there is ---
 
-LIB_SRCS := $(sort $(wildcard user/*/*.c))
+NO_SRCS  := $(if $(filter 1,$(STATIC)),user/web/mhd_%.c,user/web/no_server.c)
+LIB_SRCS := $(filter-out $(NO_SRCS),$(sort $(wildcard user/*/*.c)))
 LIB_OBJS := $(LIB_SRCS:%.c=$(O)/%.o)
 ASSETS   := $(sort $(wildcard $(foreach folder,encode web,$(addprefix user/$(folder)/*.,js css html))))
 ASSET_HDRS := $(patsubst %,$(O)/gen/%.h,$(notdir $(ASSETS)))
@@ -91,6 +95,8 @@ BPFHOST_CFLAGS := -iquote bpf -iquote vmlinux -fno-strict-aliasing -Wno-enum-com
 	-Wno-sign-compare
 FUZZ_SRCS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_BINS := $(FUZZ_SRCS:tests/fuzz/%.c=$(O)/tests/%)
+# What the page consists of, from the page itself
+ASSET_HDRS += $(O)/gen/page_files.h
 VERSIONED := $(patsubst %.c,$(O)/%.o,$(shell grep -ls BPFPROF_VERSION user/*.c user/*/*.c))
 
 .PHONY: all
@@ -155,6 +161,9 @@ $(O)/gen/%.h: user/web/% tools/embed
 $(O)/bpfprof.bpf.o: bpf/bpfprof.bpf.c $(O)/.bpf-flags | $(O)/.deps-build
 	$(call say,BPF,$@)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -MT $@ -MF $(@:.o=.d) -c -o $@ $<
+
+$(O)/gen/page_files.h: user/web/page.html tools/page-files
+	$(Q)mkdir -p $(@D) && tools/page-files $< > $@
 
 $(O)/bpfprof.skel.h: $(O)/bpfprof.bpf.o
 	$(call say,SKEL,$@)

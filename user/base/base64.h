@@ -7,4 +7,8 @@
 
 void base64_add(struct buf *out, const void *data, size_t len);
 
+/* Append what the string @text encodes. 0; -EINVAL: it is no base64 with padding; out->err. A part
+ * may have been appended on failure. */
+int base64_decode(const char *text, struct buf *out);
+
 #endif

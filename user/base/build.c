@@ -13,6 +13,8 @@ const struct build_lack build_lacks[] = {
 	 "where they are needed, a build with shared libraries"},
 	{"choice of IFUNCs", "a uprobe on one stands on every variant that its debug file names",
 	 "name the variant (libc:__strlen_avx2), or a build with shared libraries"},
+	{"HTTP server", "bpfprof agent and serve cannot listen: the TLS library is no static one",
+	 "a build with shared libraries, which can serve what this one stores"},
 	{"other character sets", "UTF-8 and ASCII only: in other locales the screen is ASCII",
 	 "a UTF-8 locale (LC_ALL=C.UTF-8)"},
 #endif

@@ -25,6 +25,8 @@ static inline void cleanup_fclose_fn(FILE **file)
 }
 
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
+/* For a variable that is there for its end alone. */
+#define _guard_(fn) __attribute__((cleanup(fn), unused))
 #define _cleanup_free_ _cleanup_(cleanup_free_fn)
 #define _cleanup_close_ _cleanup_(cleanup_close_fn)
 #define _cleanup_fclose_ _cleanup_(cleanup_fclose_fn)

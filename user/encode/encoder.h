@@ -44,6 +44,11 @@ extern const struct encoder encoder_speedscope, encoder_callgrind, encoder_dot, 
 int folded_encode_pair(const struct profile *prof, const struct encoder_opts *opts, uint32_t second,
 		       struct buf *out);
 
+/* The sources that a report allows in itself, as of a Content-Security-Policy: 'sha256-...' of its
+ * script, and of its style. */
+void html_add_script_source(struct buf *out);
+void html_add_style_source(struct buf *out);
+
 /* The encoder for @path by its extension ("-" is folded), or NULL. */
 const struct encoder *encoder_for_path(const char *path);
 

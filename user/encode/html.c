@@ -69,6 +69,16 @@ static void add_hash(struct buf *out, const char *text)
 	buf_add_str(out, "'");
 }
 
+void html_add_script_source(struct buf *out)
+{
+	add_hash(out, script);
+}
+
+void html_add_style_source(struct buf *out)
+{
+	add_hash(out, style);
+}
+
 typedef void caption_fn(struct buf *out, const struct profile *prof,
 			const struct encoder_opts *opts);
 
@@ -90,9 +100,9 @@ static void add_head(struct buf *out, const struct profile *prof, const struct e
 			 "<meta http-equiv=\"Content-Security-Policy\" "
 			 "content=\"default-src 'none'; base-uri 'none'; form-action 'none'; "
 			 "script-src ");
-	add_hash(out, script);
+	html_add_script_source(out);
 	buf_add_str(out, "; style-src ");
-	add_hash(out, style);
+	html_add_style_source(out);
 	buf_add_str(out, "\">\n<meta name=\"viewport\" content=\"width=device-width, "
 			 "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
 			 "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");

@@ -65,7 +65,7 @@ int schema_version(sqlite3 *db, uint64_t *out)
 
 int schema_migrate(sqlite3 *db, uint32_t version)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = db;
+	_guard_(db_rollback) sqlite3 *guard = db;
 	char text[64];
 	uint64_t now;
 	int err = db_begin(db, true);

@@ -231,7 +231,7 @@ static int leave_group(struct store *store, const struct group *group)
 
 static int merge_group(struct store *store, struct group *group, const struct kinds *kinds)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = store->db;
+	_guard_(db_rollback) sqlite3 *guard = store->db;
 	int err = group->is_damaged ? -EBADMSG : db_begin(store->db, true);
 
 	for (size_t i = 0; i < kinds->cnt && !err; i++)
@@ -350,7 +350,7 @@ static int replace_chunks(struct store *store, const struct chunks *chunks)
 
 int store_compact_dict(struct store *store)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = store->db;
+	_guard_(db_rollback) sqlite3 *guard = store->db;
 	struct chunks chunks = {.cnt = 0};
 	int err = db_begin(store->db, true);
 

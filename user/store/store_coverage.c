@@ -43,7 +43,7 @@ int store_cover(struct store *store, uint64_t from_ns, uint64_t to_ns, struct st
 int store_coverage(struct store *store, uint64_t from_ns, uint64_t to_ns,
 		   struct store_coverage *out)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = store->db;
+	_guard_(db_rollback) sqlite3 *guard = store->db;
 	struct store_coverage coverage;
 	int err = db_begin(store->db, false);
 

@@ -243,7 +243,7 @@ static int check_windows(struct fsck *fsck)
 
 static int check_all(struct fsck *fsck)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = fsck->store->db;
+	_guard_(db_rollback) sqlite3 *guard = fsck->store->db;
 	int err = check_pages(fsck);
 
 	if (!err)

@@ -114,7 +114,7 @@ static const char delete_unused[] =
 
 int store_drop_step(struct store *store, uint64_t before_ns, const char *reason)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = store->db;
+	_guard_(db_rollback) sqlite3 *guard = store->db;
 	struct drop drop;
 	int err = find_drop(store, before_ns, &drop);
 

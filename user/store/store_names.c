@@ -79,7 +79,7 @@ static int name_location(struct dict *dict, struct profile_import *import, size_
 
 static int write_names(struct store *store)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = store->db;
+	_guard_(db_rollback) sqlite3 *guard = store->db;
 	int err = db_begin(store->db, true);
 
 	if (!err)

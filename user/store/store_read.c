@@ -209,7 +209,7 @@ static int read_samples(struct store *store, struct reading *reading, uint64_t *
 static int read_all(struct store *store, const struct store_query *query, struct profile *out,
 		    struct ledger *ledger, struct store_coverage *coverage)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = store->db;
+	_guard_(db_rollback) sqlite3 *guard = store->db;
 	struct reading reading = {.query = query, .out = out};
 	struct kinds kinds;
 	uint64_t damaged = 0;

@@ -149,7 +149,7 @@ typedef int tell_fn(struct summing *summing, void *arg);
 static int sum_range(struct store *store, const struct store_query *query, const char *function,
 		     size_t point_cnt, tell_fn *tell, void *arg)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = store->db;
+	_guard_(db_rollback) sqlite3 *guard = store->db;
 	struct summing summing;
 	struct kinds kinds;
 	uint64_t damaged = 0;

@@ -185,7 +185,7 @@ static int write_batches(struct store *store, struct adding *adding)
 /* All of it, as one transaction. */
 static int write_all(struct store *store, struct adding *adding)
 {
-	_cleanup_(db_rollback) sqlite3 *guard = store->db;
+	_guard_(db_rollback) sqlite3 *guard = store->db;
 	int err = db_begin(store->db, true);
 
 	if (!err)

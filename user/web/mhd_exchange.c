@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A request and its reply between libmicrohttpd and site.h.
+ *
+ *	on_target      the request line is there
+ *	on_request     once for the head, for each piece of the body, at its end
+ *	    quick: the reply is made and queued at once
+ *	    else:  the connection is suspended, a lane's thread makes the reply and resumes it,
+ *	           on_request comes once more and queues the reply
+ *	on_completed   the reply was sent, or the client went away
+ *
+ * What libmicrohttpd never brings to on_request (a head that is none) has no on_completed either;
+ * then the exchange goes with the connection.
+ */
+#include "web/mhd_server.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/parse.h"
+
+enum exchange_state { EXCHANGE_NEW, EXCHANGE_RECEIVING, EXCHANGE_ANSWERED };
+
+struct exchange {
+	struct lane_job job; /* first: a job is its exchange */
+	struct web_server *server; /* borrowed, as the next two */
+	struct client *client;
+	struct MHD_Connection *connection;
+	enum exchange_state state;
+	struct web_target target;
+	int target_err;
+	struct buf target_why;
+	const struct web_route *route; /* NULL: none */
+	struct web_request request;
+	struct buf body;
+	struct web_reply reply;
+	size_t held_bytes;
+};
+
+static void exchange_free(struct exchange *exchange)
+{
+	atomic_fetch_sub(&exchange->server->held_bytes, exchange->held_bytes);
+	web_target_deinit(&exchange->target);
+	buf_deinit(&exchange->target_why);
+	buf_deinit(&exchange->body);
+	web_reply_deinit(&exchange->reply);
+	free(exchange);
+}
+
+static struct client *client_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+void mhd_on_connection(void *server_ptr, struct MHD_Connection *connection, void **client_ptr,
+		       enum MHD_ConnectionNotificationCode code)
+{
+	struct web_server *server = server_ptr;
+	const union MHD_ConnectionInfo *info;
+	struct client *client = *client_ptr;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		*client_ptr = info ? clients_add(&server->clients, info->connect_fd) : NULL;
+		return;
+	}
+	*client_ptr = NULL;
+	if (!client)
+		return;
+	if (client->exchange)
+		exchange_free(client->exchange);
+	clients_remove(&server->clients, client);
+}
+
+void *mhd_on_target(void *server, const char *target, struct MHD_Connection *connection)
+{
+	struct client *client = client_of(connection);
+	struct exchange *exchange = client ? calloc(1, sizeof(*exchange)) : NULL;
+
+	if (!exchange)
+		return NULL;
+	exchange->server = server;
+	exchange->client = client;
+	exchange->connection = connection;
+	buf_init(&exchange->target_why, BUF_NO_MAX);
+	buf_init(&exchange->body, WEB_BODY_BYTES_MAX);
+	web_reply_init(&exchange->reply);
+	exchange->target_err = web_target_parse(target, &exchange->target, &exchange->target_why);
+	if (client->exchange)
+		exchange_free(client->exchange);
+	client->exchange = exchange;
+	return exchange;
+}
+
+void mhd_on_completed(void *server_ptr, struct MHD_Connection *connection, void **exchange_ptr,
+		      enum MHD_RequestTerminationCode code)
+{
+	struct web_server *server = server_ptr;
+	struct exchange *exchange = *exchange_ptr;
+
+	*exchange_ptr = NULL;
+	if (!exchange)
+		return;
+	clients_await(&server->clients, exchange->client, CLIENT_REQUEST_S);
+	exchange->client->exchange = NULL;
+	exchange_free(exchange);
+}
+
+static const char *header_of(const struct exchange *exchange, const char *name)
+{
+	return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+/* What is told of every reply. */
+static void add_safety(struct MHD_Response *response, const struct web_reply *reply,
+		       const char *policy)
+{
+	MHD_add_response_header(response, "Content-Type", reply->type);
+	MHD_add_response_header(response, "Content-Security-Policy", policy);
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	MHD_add_response_header(response, "Referrer-Policy", "no-referrer");
+	MHD_add_response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+	MHD_add_response_header(response, "Cache-Control", reply->etag ? "no-cache" : "no-store");
+	if (reply->etag)
+		MHD_add_response_header(response, "ETag", reply->etag);
+}
+
+static void add_headers(struct MHD_Response *response, const struct exchange *exchange)
+{
+	const struct web_reply *reply = &exchange->reply;
+	const struct web_route *route = exchange->route;
+	const char *mode = header_of(exchange, "Sec-Fetch-Mode");
+	char text[128];
+
+	add_safety(response, reply, exchange->server->policies[reply->policy]);
+	if (*reply->disposition) {
+		snprintf(text, sizeof(text), "attachment; filename=\"%s\"", reply->disposition);
+		MHD_add_response_header(response, "Content-Disposition", text);
+	}
+	if (reply->allow)
+		MHD_add_response_header(response, "Allow", reply->allow);
+	if (reply->retry_after_s) {
+		snprintf(text, sizeof(text), "%" PRIu32, reply->retry_after_s);
+		MHD_add_response_header(response, "Retry-After", text);
+	}
+	if (reply->status >= 400 && route && route->errors == WEB_ERRORS_PPROF)
+		MHD_add_response_header(response, "X-Go-Pprof", "1");
+	if (reply->status == 401) {
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+		/* Browsers and go tool pprof know Basic alone, and its user does not matter; our
+		 * page asks for the token itself. */
+		if (!mode || !strcmp(mode, "navigate"))
+			MHD_add_response_header(response, "WWW-Authenticate",
+						"Basic realm=\"bpfprof\"");
+	}
+}
+
+/* Account for what is to be sent; there is no more room: say so instead. */
+static void hold(struct exchange *exchange)
+{
+	size_t len = exchange->reply.body.len;
+
+	if (atomic_fetch_add(&exchange->server->held_bytes, len) + len <= REPLIES_BYTES_MAX) {
+		exchange->held_bytes = len;
+		return;
+	}
+	atomic_fetch_sub(&exchange->server->held_bytes, len);
+	web_reply_fail(&exchange->reply, 503, "too many large replies are under way");
+	web_reply_finish(&exchange->reply, exchange->route);
+}
+
+static enum MHD_Result queue_reply(struct exchange *exchange)
+{
+	struct MHD_Response *response;
+	enum MHD_Result result;
+	size_t len;
+	char *data;
+
+	hold(exchange);
+	len = exchange->reply.body.len;
+	data = buf_take(&exchange->reply.body, NULL);
+	clients_await(&exchange->server->clients, exchange->client,
+		      CLIENT_REPLY_S + len / CLIENT_REPLY_BYTES_PER_S);
+	response = data ? MHD_create_response_from_buffer(len, data, MHD_RESPMEM_MUST_FREE)
+			: MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	if (!response) {
+		free(data);
+		return MHD_NO;
+	}
+	add_headers(response, exchange);
+	result = MHD_queue_response(exchange->connection, (unsigned int)exchange->reply.status,
+				    response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static void fail(struct exchange *exchange, int status, const char *text)
+{
+	web_reply_fail(&exchange->reply, status, "%s", text);
+	web_reply_finish(&exchange->reply, exchange->route);
+}
+
+/*
+ * May a browser that is on another site be answered? What it loads there as an image, a script or
+ * by fetch() is refused; following a link to us is not. A name that somebody has made for a
+ * loopback address (DNS rebinding) is no name of ours. Programs that are no browsers send none of
+ * this.
+ */
+static bool is_from_elsewhere(const struct exchange *exchange)
+{
+	const char *site = header_of(exchange, "Sec-Fetch-Site");
+	const char *mode = header_of(exchange, "Sec-Fetch-Mode");
+	const char *host = header_of(exchange, "Host");
+	const struct web_place *place = &exchange->server->listener.place;
+
+	if (site && !strcmp(site, "cross-site") && (!mode || strcmp(mode, "navigate")))
+		return true;
+	return host && !place->is_unix && !place->is_wide && !exchange->server->secrets.token &&
+	       !web_host_is_plain(host);
+}
+
+static bool is_too_long(const struct exchange *exchange)
+{
+	const char *text = header_of(exchange, "Content-Length");
+	uint64_t len;
+
+	return text && (parse_u64(text, &len) || len > WEB_BODY_BYTES_MAX);
+}
+
+static void take_method(struct exchange *exchange, const char *name)
+{
+	exchange->request.method = !strcmp(name, "GET")	   ? WEB_GET
+				   : !strcmp(name, "HEAD") ? WEB_HEAD
+				   : !strcmp(name, "POST") ? WEB_POST
+							   : 0;
+}
+
+/* The head of a request is there. False: it is answered already. */
+static bool check_head(struct exchange *exchange, const char *method)
+{
+	const char *why = buf_cstr(&exchange->target_why);
+
+	take_method(exchange, method);
+	if (!exchange->target_err)
+		exchange->route = web_route_find(exchange->target.path);
+	if (!(exchange->route && exchange->route->is_public) &&
+	    !web_secrets_allow(&exchange->server->secrets, header_of(exchange, "Authorization")))
+		fail(exchange, 401, "a token is needed (Authorization: Bearer TOKEN)");
+	else if (exchange->target_err == -ENOMEM)
+		fail(exchange, 503, strerror(ENOMEM));
+	else if (exchange->target_err)
+		fail(exchange, exchange->target_err == -E2BIG ? 414 : 400, why);
+	else if (is_from_elsewhere(exchange))
+		fail(exchange, 403, "requests of other sites are not answered");
+	else if (!exchange->route)
+		fail(exchange, 404, "there is nothing here");
+	else if (!(exchange->route->methods & exchange->request.method)) {
+		fail(exchange, 405, "no such method here");
+		exchange->reply.allow = web_route_allow(exchange->route);
+	} else if (is_too_long(exchange))
+		fail(exchange, 413, "too long a body");
+	return exchange->reply.status < 400;
+}
+
+/* Give the request to a lane, which resumes the connection. */
+static enum MHD_Result suspend(struct exchange *exchange, struct lane *lane)
+{
+	clients_await(&exchange->server->clients, exchange->client, 0);
+	MHD_suspend_connection(exchange->connection);
+	if (lane_push(lane, &exchange->job))
+		return MHD_YES;
+	fail(exchange, 503, "too many requests of this kind at once");
+	exchange->state = EXCHANGE_ANSWERED;
+	MHD_resume_connection(exchange->connection);
+	return MHD_YES;
+}
+
+static enum MHD_Result dispatch(struct exchange *exchange)
+{
+	struct web_server *server = exchange->server;
+	struct web_request *request = &exchange->request;
+
+	request->target = &exchange->target;
+	request->accept = header_of(exchange, "Accept");
+	request->if_none_match = header_of(exchange, "If-None-Match");
+	request->body = buf_cstr(&exchange->body);
+	request->body_len = exchange->body.len;
+	request->client_fd = exchange->client->fd;
+	request->now_ns = clock_realtime_ns();
+	switch (web_route_lane(exchange->route, &exchange->target)) {
+	case WEB_LANE_STORE:
+		return suspend(exchange, &server->stores);
+	case WEB_LANE_CAPTURE:
+		return suspend(exchange, &server->captures);
+	default:
+		web_route_answer(exchange->route, &server->quick, request, &exchange->reply);
+		return queue_reply(exchange);
+	}
+}
+
+void mhd_work(struct lane_job *job, struct web_site *site)
+{
+	struct exchange *exchange = (struct exchange *)job;
+
+	if (client_is_gone(exchange->client->fd))
+		fail(exchange, 503, "the client went away");
+	else
+		web_route_answer(exchange->route, site, &exchange->request, &exchange->reply);
+	exchange->state = EXCHANGE_ANSWERED;
+	MHD_resume_connection(exchange->connection);
+}
+
+enum MHD_Result mhd_on_request(void *server, struct MHD_Connection *connection, const char *url,
+			       const char *method, const char *version, const char *upload,
+			       size_t *upload_len, void **exchange_ptr)
+{
+	struct exchange *exchange = *exchange_ptr;
+
+	if (!exchange)
+		return MHD_NO; /* no memory */
+	if (exchange->state == EXCHANGE_NEW) {
+		exchange->state = EXCHANGE_RECEIVING;
+		return check_head(exchange, method) ? MHD_YES : queue_reply(exchange);
+	}
+	if (exchange->state == EXCHANGE_ANSWERED)
+		return queue_reply(exchange);
+	if (*upload_len) { /* beyond the most that it holds, the buffer takes no more */
+		buf_add(&exchange->body, upload, *upload_len);
+		*upload_len = 0;
+		return MHD_YES;
+	}
+	if (!exchange->body.err)
+		return dispatch(exchange);
+	fail(exchange, 413, "too long a body");
+	return queue_reply(exchange);
+}

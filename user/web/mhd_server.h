@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The server's inside: what libmicrohttpd calls, and what it needs. Not for others; the outside is
+ * web.h. */
+#ifndef BPFPROF_WEB_MHD_SERVER_H
+#define BPFPROF_WEB_MHD_SERVER_H
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "web/clients.h"
+#include "web/lanes.h"
+#include "web/listen.h"
+#include "web/secrets.h"
+#include "web/site.h"
+
+enum { REPLIES_BYTES_MAX = 256 << 20 /* of all that wait to be sent */ };
+
+struct web_server {
+	struct MHD_Daemon *daemon;
+	struct web_listener listener;
+	struct web_secrets secrets;
+	struct clients clients;
+	struct lane stores, captures;
+	struct web_site quick; /* for what needs no store: several threads read it */
+	char *store_path; /* owned */
+	char *address; /* owned */
+	char *policies[WEB_POLICY_CNT]; /* owned: Content-Security-Policy, by enum web_policy */
+	atomic_size_t held_bytes; /* replies */
+};
+
+/* The callbacks of a request's life; @server is a struct web_server. */
+void *mhd_on_target(void *server, const char *target, struct MHD_Connection *connection);
+enum MHD_Result mhd_on_request(void *server, struct MHD_Connection *connection, const char *url,
+			       const char *method, const char *version, const char *upload,
+			       size_t *upload_len, void **exchange);
+void mhd_on_completed(void *server, struct MHD_Connection *connection, void **exchange,
+		      enum MHD_RequestTerminationCode code);
+void mhd_on_connection(void *server, struct MHD_Connection *connection, void **client,
+		       enum MHD_ConnectionNotificationCode code);
+
+/* What a lane does with a request. */
+void mhd_work(struct lane_job *job, struct web_site *site);
+
+#endif

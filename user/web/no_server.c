@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* web.h in a static build, which cannot have libmicrohttpd: its TLS library loads others. */
+#include <errno.h>
+#include <stddef.h>
+
+#include "base/log.h"
+#include "web/web.h"
+
+int web_server_start(const struct web_opts *opts, struct web_server **out)
+{
+	log_error("web: a static build has no HTTP server (leave --listen out, or take a build "
+		  "with shared libraries)");
+	return -ENOSYS;
+}
+
+void web_server_stop(struct web_server *server)
+{
+}
+
+const char *web_server_address(const struct web_server *server)
+{
+	return NULL;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profiles in the format that a client wants. */
+#include "web/render.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "encode/diff_page.h"
+#include "profile/ledger.h"
+
+static const struct web_format formats[] = {
+	{"pprof", "application/octet-stream", "profile", WEB_POLICY_DATA},
+	{"html", "text/html; charset=utf-8", NULL, WEB_POLICY_REPORT},
+	{"svg", "image/svg+xml", NULL, WEB_POLICY_PICTURE},
+	{"folded", "text/plain; charset=utf-8", NULL, WEB_POLICY_DATA},
+	{"speedscope", "application/json", "profile.speedscope.json", WEB_POLICY_DATA},
+	{"json", "application/json", NULL, WEB_POLICY_DATA},
+};
+
+static const struct web_format *find_format(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+const struct web_format *web_format_of(const struct web_request *request, const char *usual,
+				       struct web_reply *reply)
+{
+	const char *asked = web_target_get(request->target, "format");
+	const struct web_format *format;
+
+	if (!asked)
+		return find_format(web_accept_names(request->accept, "text/html") ? "html" : usual);
+	format = find_format(asked);
+	if (!format)
+		web_reply_fail(reply, 400,
+			       "format '%s' is none of pprof, html, svg, folded, speedscope, json",
+			       asked);
+	return format;
+}
+
+void web_reply_format(struct web_reply *reply, const struct web_format *format)
+{
+	reply->type = format->type;
+	reply->policy = format->policy;
+	snprintf(reply->disposition, sizeof(reply->disposition), "%s",
+		 format->file ? format->file : "");
+}
+
+static const struct encoder *encoder_of(const struct web_format *format)
+{
+	const struct encoder *const *encoder = encoder_list();
+
+	while (*encoder && strcmp((*encoder)->name, format->name))
+		encoder++;
+	return *encoder;
+}
+
+/* The label keys that make the first frame, as by= says; NULL: the encoders' own default. */
+static const char *first_frame(const struct web_request *request)
+{
+	const char *by = web_target_get(request->target, "by");
+
+	if (by && !strcmp(by, "none"))
+		return "";
+	return by && *by ? by : NULL;
+}
+
+static void ledger_line(const struct profile *prof, struct buf *out)
+{
+	struct ledger ledger;
+
+	if (profile_get_ledger(prof, &ledger))
+		return;
+	ledger_format_line(&ledger, out);
+	ledger_deinit(&ledger);
+}
+
+static void fail_encoding(struct web_reply *reply, const struct web_format *format, int err)
+{
+	if (err == -EFBIG)
+		web_reply_fail(reply, 413,
+			       "the %s would be larger than %d MiB: ask for a shorter time or less",
+			       format->name, WEB_REPLY_BYTES_MAX >> 20);
+	else if (err)
+		web_reply_fail(reply, 500, "cannot be encoded as %s: %s", format->name,
+			       strerror(-err));
+}
+
+void web_render(const struct profile *prof, const struct web_format *format,
+		const struct web_request *request, struct web_reply *reply)
+{
+	const char *value = web_target_get(request->target, "value");
+	struct encoder_opts how = {.value = PROFILE_NONE, .by = first_frame(request)};
+	_cleanup_(buf_deinit) struct buf line;
+
+	buf_init(&line, BUF_NO_MAX);
+	if (value) {
+		how.value = profile_find_value(prof, value);
+		if (how.value == (uint32_t)PROFILE_NONE) {
+			web_reply_fail(reply, 400, "the profile has no value '%s'", value);
+			return;
+		}
+	}
+	ledger_line(prof, &line);
+	how.ledger_line = line.len ? buf_cstr(&line) : NULL;
+	web_reply_format(reply, format);
+	fail_encoding(reply, format, encoder_of(format)->encode(prof, &how, &reply->body));
+}
+
+static int encode_difference(const struct diff_report *report, const struct web_format *format,
+			     struct buf *out)
+{
+	struct encoder_opts how = {.value = DIFF_AFTER, .by = report->diff->by};
+
+	if (!strcmp(format->name, "html"))
+		return diff_page_html(report, DIFF_WIDTH_AFTER, NULL, out);
+	if (!strcmp(format->name, "svg"))
+		return diff_page_svg(report, DIFF_WIDTH_AFTER, NULL, out);
+	if (!strcmp(format->name, "folded"))
+		return diff_page_folded(report, out);
+	if (!strcmp(format->name, "json")) {
+		diff_report_json(report, out);
+		return out->err;
+	}
+	return encoder_of(format)->encode(&report->diff->joined, &how, out);
+}
+
+static int join(const struct web_side sides[DIFF_SIDE_CNT], const char *value, struct diff *diff,
+		struct buf *why)
+{
+	const char *names[DIFF_SIDE_CNT] = {sides[DIFF_BEFORE].name, sides[DIFF_AFTER].name};
+	uint32_t values[DIFF_SIDE_CNT];
+	int err = diff_pick_value(sides[DIFF_BEFORE].prof, sides[DIFF_AFTER].prof, value, values,
+				  why);
+
+	for (enum diff_side side = DIFF_BEFORE; side <= DIFF_AFTER && !err; side++)
+		err = diff_add(diff, side, sides[side].prof, values[side]);
+	if (!err)
+		err = diff_finish(diff);
+	return err ? err : diff_note_names(diff, names);
+}
+
+static int show(const struct web_side sides[DIFF_SIDE_CNT], const struct diff *diff,
+		const struct web_format *format, struct buf *out)
+{
+	_cleanup_(diff_report_deinit) struct diff_report report;
+	int err = diff_report_init(&report, diff, DIFF_BY_CHANGE);
+
+	for (enum diff_side side = DIFF_BEFORE; side <= DIFF_AFTER && !err; side++) {
+		report.names[side] = sides[side].name;
+		err = diff_report_facts(&report, side, sides[side].prof);
+	}
+	if (!err)
+		err = diff_report_conclude(&report);
+	return err ? err : encode_difference(&report, format, out);
+}
+
+void web_render_difference(const struct web_side sides[DIFF_SIDE_CNT],
+			   const struct web_format *format, const struct web_request *request,
+			   struct web_reply *reply)
+{
+	bool normalize = web_target_get(request->target, "normalize") != NULL;
+	_cleanup_(diff_deinit) struct diff diff;
+	_cleanup_(buf_deinit) struct buf why;
+	int err = diff_init(&diff, first_frame(request), normalize);
+
+	buf_init(&why, BUF_NO_MAX);
+	if (!err)
+		err = join(sides, web_target_get(request->target, "value"), &diff, &why);
+	if (!err)
+		err = show(sides, &diff, format, &reply->body);
+	if (why.len)
+		web_reply_fail(reply, 400, "%s", buf_cstr(&why));
+	else if (err)
+		fail_encoding(reply, format, err);
+	else
+		web_reply_format(reply, format);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of routes, and what all answers have in common. */
+#include "web/site.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "web/routes.h"
+
+enum { READS = WEB_GET | WEB_HEAD, ERROR_BYTES_MAX = 4096 };
+
+static const struct web_route routes[] = {
+	{"/metrics", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_metrics, false},
+	{"/healthz", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_health, false},
+	{"/debug/pprof", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_index, false},
+	{"/debug/pprof/", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_index, false},
+	{"/debug/pprof/profile", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_cpu,
+	 false},
+	{"/debug/pprof/allocs", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF,
+	 web_answer_pprof_allocs, false},
+	{"/debug/pprof/heap", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_heap,
+	 false},
+	{"/debug/pprof/block", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_block,
+	 false},
+	{"/debug/pprof/mutex", WEB_GET, WEB_LANE_CAPTURE, WEB_ERRORS_PPROF, web_answer_pprof_mutex,
+	 false},
+	{"/debug/pprof/symbol", READS | WEB_POST, WEB_LANE_QUICK, WEB_ERRORS_PPROF,
+	 web_answer_pprof_symbol, false},
+	{"/debug/pprof/cmdline", READS, WEB_LANE_QUICK, WEB_ERRORS_PPROF, web_answer_pprof_cmdline,
+	 false},
+	{"/api/info", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_info, false},
+	{"/api/kinds", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_kinds, false},
+	{"/api/timeline", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_timeline, false},
+	{"/api/labels", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_labels, false},
+	{"/api/functions", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_functions, false},
+	{"/api/coverage", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_coverage, false},
+	{"/api/profile", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_profile, false},
+};
+
+/* Of each of the page's files. They tell nothing of this host, and ask for the token themselves. */
+static const struct web_route page_route = {.methods = READS,
+					    .lane = WEB_LANE_QUICK,
+					    .errors = WEB_ERRORS_TEXT,
+					    .is_public = true,
+					    .answer = web_answer_page};
+
+const struct web_route *web_route_find(const char *path)
+{
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+		if (!strcmp(routes[i].path, path))
+			return &routes[i];
+	return web_page_has(path) ? &page_route : NULL;
+}
+
+enum web_lane web_route_lane(const struct web_route *route, const struct web_target *target)
+{
+	if (route->lane == WEB_LANE_CAPTURE &&
+	    (web_target_get(target, "from") || web_target_get(target, "to")))
+		return WEB_LANE_STORE;
+	return route->lane;
+}
+
+const char *web_route_allow(const struct web_route *route)
+{
+	if (route->methods & WEB_POST)
+		return "GET, HEAD, POST";
+	return route->methods & WEB_HEAD ? "GET, HEAD" : "GET";
+}
+
+void web_site_init(struct web_site *site, const struct web_host *host, const char *store_path)
+{
+	*site = (struct web_site){.host = host, .store_path = store_path};
+}
+
+void web_site_deinit(struct web_site *site)
+{
+	if (site->store)
+		store_close(site->store);
+	*site = (struct web_site){0};
+}
+
+struct store *web_site_store(struct web_site *site, struct web_reply *reply)
+{
+	const char *path = site->store_path;
+	struct stat st;
+
+	if (!path) {
+		web_reply_fail(reply, 404, "there is no store here");
+		return NULL;
+	}
+	path += strncmp(path, "sqlite:", strlen("sqlite:")) ? 0 : strlen("sqlite:");
+	/* Asked for here, so that a client cannot make store_open() fill the log. */
+	if (stat(path, &st)) {
+		web_reply_fail(reply, 503, "the store cannot be read: %s", strerror(errno));
+		return NULL;
+	}
+	if (site->store && (st.st_dev != site->store_dev || st.st_ino != site->store_ino)) {
+		store_close(site->store);
+		site->store = NULL;
+	}
+	if (!site->store) {
+		int err = store_open(site->store_path, STORE_READ, &site->store);
+
+		if (err) {
+			site->store = NULL;
+			web_reply_fail(reply, 503, "the store cannot be opened: %s",
+				       strerror(-err));
+			return NULL;
+		}
+		site->store_dev = st.st_dev;
+		site->store_ino = st.st_ino;
+	}
+	return site->store;
+}
+
+void web_reply_init(struct web_reply *reply)
+{
+	*reply = (struct web_reply){.status = 200, .type = "text/plain; charset=utf-8"};
+	buf_init(&reply->body, WEB_REPLY_BYTES_MAX);
+}
+
+void web_reply_deinit(struct web_reply *reply)
+{
+	buf_deinit(&reply->body);
+}
+
+/* @text without what could end a line. */
+static void add_line(struct buf *out, const char *text)
+{
+	for (; *text; text++)
+		buf_add_char(out, (unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text);
+}
+
+void web_reply_fail(struct web_reply *reply, int status, const char *fmt, ...)
+{
+	char text[ERROR_BYTES_MAX];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	buf_deinit(&reply->body);
+	web_reply_init(reply);
+	reply->status = status;
+	if (status == 429 || status == 503)
+		reply->retry_after_s = WEB_RETRY_AFTER_S;
+	add_line(&reply->body, text);
+}
+
+void web_reply_finish(struct web_reply *reply, const struct web_route *route)
+{
+	_cleanup_(buf_deinit) struct buf text = reply->body;
+	struct json js;
+
+	buf_init(&reply->body, WEB_REPLY_BYTES_MAX);
+	if (!route || route->errors != WEB_ERRORS_JSON) {
+		buf_printf(&reply->body, "%s\n", buf_cstr(&text));
+		return;
+	}
+	reply->type = "application/json";
+	json_init(&js, &reply->body);
+	json_object_begin(&js);
+	json_kv_str(&js, "error", buf_cstr(&text));
+	json_object_end(&js);
+	buf_add_char(&reply->body, '\n');
+}
+
+void web_route_answer(const struct web_route *route, struct web_site *site,
+		      const struct web_request *request, struct web_reply *reply)
+{
+	route->answer(site, request, reply);
+	if (reply->body.err == -EFBIG)
+		web_reply_fail(reply, 413, "the answer would be larger than %d MiB: ask for less",
+			       WEB_REPLY_BYTES_MAX >> 20);
+	else if (reply->body.err)
+		web_reply_fail(reply, 500, "%s", strerror(-reply->body.err));
+	if (reply->status >= 400)
+		web_reply_finish(reply, route);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From a request to a reply, without a server: what each route answers. server.c brings requests
+ * here and takes replies away; tests do the same.
+ */
+#ifndef BPFPROF_WEB_SITE_H
+#define BPFPROF_WEB_SITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "store/store.h"
+#include "web/query.h"
+#include "web/web.h"
+
+enum {
+	WEB_REPLY_BYTES_MAX = 64 << 20,
+	WEB_BODY_BYTES_MAX = 1 << 20, /* of a request */
+	WEB_RETRY_AFTER_S = 5,
+};
+
+enum web_method {
+	WEB_GET = 1 << 0,
+	WEB_HEAD = 1 << 1,
+	WEB_POST = 1 << 2,
+};
+
+struct web_request {
+	enum web_method method;
+	const struct web_target *target; /* borrowed, as all here */
+	const char *accept, *if_none_match; /* headers; NULL: not there */
+	const char *body; /* of a POST, body_len bytes and a NUL */
+	size_t body_len;
+	int client_fd;
+	uint64_t now_ns; /* UTC */
+};
+
+/* What a browser may do with a reply. */
+enum web_policy {
+	WEB_POLICY_DATA, /* nothing */
+	WEB_POLICY_PAGE, /* our page: its own script, style and answers */
+	WEB_POLICY_REPORT, /* a report: what it carries, by its hashes */
+	WEB_POLICY_PICTURE, /* an SVG: what it carries */
+	WEB_POLICY_CNT,
+};
+
+struct web_reply {
+	int status; /* of HTTP */
+	const char *type; /* of the content; static */
+	struct buf body;
+	enum web_policy policy;
+	const char *etag; /* static; NULL: none. With one the reply has nothing of this host */
+	const char *allow; /* static; of 405 */
+	char disposition[64]; /* file name; "": none */
+	uint32_t retry_after_s; /* 0: not told */
+};
+
+/* One at a time uses it: what a thread that answers keeps between requests. */
+struct web_site {
+	const struct web_host *host; /* borrowed; may be NULL */
+	const char *store_path; /* borrowed; may be NULL */
+	struct store *store; /* owned; NULL: not open */
+	dev_t store_dev;
+	ino_t store_ino;
+};
+
+void web_site_init(struct web_site *site, const struct web_host *host, const char *store_path);
+void web_site_deinit(struct web_site *site);
+
+/* The store, opened when it is first needed and anew where another file has taken its place.
+ * Borrowed. NULL: @reply says why. */
+struct store *web_site_store(struct web_site *site, struct web_reply *reply);
+
+/* Who does the work of a route. */
+enum web_lane {
+	WEB_LANE_QUICK, /* the thread that serves all clients */
+	WEB_LANE_STORE, /* reads the store */
+	WEB_LANE_CAPTURE, /* records: seconds to minutes */
+};
+
+/* How a route tells errors. */
+enum web_errors {
+	WEB_ERRORS_TEXT,
+	WEB_ERRORS_PPROF, /* text that go tool pprof shows: X-Go-Pprof */
+	WEB_ERRORS_JSON,
+};
+
+struct web_route {
+	const char *path;
+	unsigned int methods; /* enum web_method */
+	enum web_lane lane;
+	enum web_errors errors;
+	void (*answer)(struct web_site *site, const struct web_request *request,
+		       struct web_reply *reply);
+	bool is_public; /* needs no token */
+};
+
+/* The route of @path, which is compared byte by byte; NULL: there is none. */
+const struct web_route *web_route_find(const char *path);
+
+/* Who has to do the work of @request on @route: what records if nothing says that the store is
+ * meant. */
+enum web_lane web_route_lane(const struct web_route *route, const struct web_target *target);
+
+/* "GET, HEAD" for the Allow header; static. */
+const char *web_route_allow(const struct web_route *route);
+
+void web_reply_init(struct web_reply *reply);
+void web_reply_deinit(struct web_reply *reply);
+
+/* Make @reply an error: @status, and a line of text, which web_route_answer() brings into the
+ * route's form. */
+void web_reply_fail(struct web_reply *reply, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Answer @request in any case: a failure is a reply, too. */
+void web_route_answer(const struct web_route *route, struct web_site *site,
+		      const struct web_request *request, struct web_reply *reply);
+
+/* Bring a failure that web_reply_fail() told into the form of @route (NULL: text). */
+void web_reply_finish(struct web_reply *reply, const struct web_route *route);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * HTTP over what an agent records and a store keeps: the endpoints of Go's net/http/pprof, the JSON
+ * that the page reads, the page, metrics. Who starts it decides who may come near: loopback or a
+ * unix socket as it is, any other address only with a token and TLS.
+ *
+ *	/debug/pprof/...	profiles: recorded now (seconds=) or from the store (from=)
+ *	/api/...		JSON over the store
+ *	/metrics /healthz	for those who watch the agent
+ *	/			the page
+ */
+#ifndef BPFPROF_WEB_WEB_H
+#define BPFPROF_WEB_WEB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define WEB_DEFAULT_LISTEN "127.0.0.1:7710"
+
+enum web_capture_kind {
+	WEB_CAPTURE_CPU,
+	WEB_CAPTURE_ALLOCS, /* the heap of a process */
+	WEB_CAPTURE_OFF_CPU,
+};
+
+enum { WEB_CAPTURE_SECONDS_MAX = 600, WEB_CAPTURE_HZ_MAX = 10000 };
+
+/* A recording that a client asks for. Strings are borrowed, and not yet known to be sensible. */
+struct web_capture {
+	enum web_capture_kind kind;
+	uint64_t duration_ns; /* at most WEB_CAPTURE_SECONDS_MAX */
+	uint32_t hz; /* 0: the default; at most WEB_CAPTURE_HZ_MAX */
+	uint32_t pid; /* 0: every process */
+	const char *comm, *cgroup, *event; /* NULL: not given */
+	int client_fd; /* when its other side hangs up, nobody waits any more */
+};
+
+/*
+ * What an agent offers beside its store. Callbacks may be NULL: then there is no such thing here.
+ * metrics and is_healthy are called by the threads that serve all clients and must return at once;
+ * capture by a thread that has nothing else to do. All at the same time.
+ */
+struct web_host {
+	void *arg;
+	/* Append the Prometheus text format, version 0.0.4. 0 or negative errno. */
+	int (*metrics)(void *arg, struct buf *out);
+	/*
+	 * Record, and append pprof. 0, or with a line in @why: -EINVAL wrong request, -EBUSY too
+	 * many at once, -ECANCELED the client went away, -ETIMEDOUT, other negative errno.
+	 */
+	int (*capture)(void *arg, const struct web_capture *request, struct buf *out,
+		       struct buf *why);
+	/* False with a line in @why. */
+	bool (*is_healthy)(void *arg, struct buf *why);
+};
+
+/* All strings are borrowed for the call of web_server_start() alone. */
+struct web_opts {
+	const char *listen; /* ADDRESS:PORT, PORT, or unix:/PATH; NULL: WEB_DEFAULT_LISTEN */
+	const char *token_file; /* NULL: no token is asked for */
+	const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS */
+	const char *store_path; /* NULL: no store */
+	const struct web_host *host; /* borrowed until web_server_stop(); NULL: a store alone */
+};
+
+struct web_server;
+
+/*
+ * Listen and serve with threads of our own until web_server_stop(). *@out is *owned*. 0, or
+ * negative errno after log_error() that says how to mend it: -EPERM an address that others reach
+ * without token and TLS, -EADDRINUSE, -EACCES, -ENOSYS a build without an HTTP server.
+ */
+int web_server_start(const struct web_opts *opts, struct web_server **out);
+
+/* Hang up on every client, end what is recorded for them, release. NULL is fine. */
+void web_server_stop(struct web_server *server);
+
+/* Where clients find it: "http://127.0.0.1:7710/", "unix:/run/bpfprof.sock". Borrowed until
+ * web_server_stop(). */
+const char *web_server_address(const struct web_server *server);
+
+#endif
