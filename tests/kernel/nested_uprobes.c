@@ -160,13 +160,14 @@ static void add_counters(void *arg, uint32_t shard, const struct bp_event_counte
 static int drain_both(struct drain *drain, struct loader *loader, struct bp_event_counters *sum)
 {
 	for (int round = 0; round < 2; round++) {
-		int epoch = loader_flip(loader), err;
+		uint32_t epoch;
+		int err = loader_flip(loader, &epoch);
 
-		if (epoch < 0)
-			return epoch;
-		err = drain_epoch(drain, epoch, add_counters, sum);
+		if (!err)
+			err = drain_epoch(drain, epoch, add_counters, sum);
 		if (err)
 			return err;
+		drain_give_back(drain, epoch);
 	}
 	return 0;
 }

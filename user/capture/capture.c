@@ -2,7 +2,6 @@
 /* The recording: opens what is needed, drains while it runs, hands out windows. */
 #include "capture/capture.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -244,7 +243,7 @@ static void meet_command_file(void *arg, int fd, const char *path)
 static int prepare_rows(struct capture *cap)
 {
 	struct pollfd fds[] = {
-		{.fd = ring_buffer__epoll_fd(cap->drain.ring), .events = POLLIN},
+		{.fd = loader_ring_fd(&cap->loader), .events = POLLIN},
 		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
 	};
 	uint64_t until_ns = clock_monotonic_ns() + PREPARE_ROWS_NS;
@@ -326,15 +325,17 @@ static void capture_end_epoch(struct capture *cap, uint64_t now_ns)
 static int capture_drain(struct capture *cap)
 {
 	uint64_t rss, now = clock_monotonic_ns();
-	int epoch, err;
+	uint32_t epoch;
+	int err;
 
 	samplers_read_ticks(&cap->samplers);
-	epoch = loader_flip(&cap->loader);
-	if (epoch < 0)
-		return epoch;
+	err = loader_flip(&cap->loader, &epoch);
+	if (err)
+		return err;
 	samplers_nudge(&cap->samplers);
 	capture_end_epoch(cap, now);
 	err = drain_epoch(&cap->drain, epoch, add_to_books, cap);
+	drain_give_back(&cap->drain, epoch);
 	if (cap->drain.wants_flip && cap->drain_period_ns > DRAIN_PERIOD_MIN_NS)
 		cap->drain_period_ns /= 2;
 	else if (!cap->drain.wants_flip && cap->drain_period_ns < DRAIN_PERIOD_NS)
@@ -432,7 +433,7 @@ static int run_until(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 {
 	struct pollfd fds[] = {
 		{.fd = wake_fd, .events = POLLIN},
-		{.fd = ring_buffer__epoll_fd(cap->drain.ring), .events = POLLIN},
+		{.fd = loader_ring_fd(&cap->loader), .events = POLLIN},
 		{.fd = cap->hotplug_fd, .events = POLLIN},
 		{.fd = targets_poll_fd(&cap->targets), .events = POLLIN},
 		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},

@@ -538,12 +538,14 @@ int loader_idle_fd(const struct loader *loader)
 	return bpf_program__fd(loader->skel->progs.bp_idle_exits);
 }
 
-int loader_flip(struct loader *loader)
+int loader_flip(struct loader *loader, uint32_t *closed)
 {
 	uint32_t old = __atomic_load_n(&loader->mem.ctl->epoch, __ATOMIC_RELAXED);
 	int err;
 
-	__atomic_store_n(&loader->mem.ctl->epoch, old ^ 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&loader->mem.ctl->epoch, old + 1, __ATOMIC_SEQ_CST);
 	err = loader_wait_for_programs(loader);
-	return err ? err : (int)old;
+	if (!err)
+		*closed = old;
+	return err;
 }

@@ -65,9 +65,9 @@ int loader_follow_children(struct loader *loader);
 int loader_watch_modules(struct loader *loader);
 uint32_t loader_module_loads(const struct loader *loader);
 
-/* Make the other epoch current and wait until no program still writes the old one. Returns the old
- * epoch (0, 1) or negative errno. */
-int loader_flip(struct loader *loader);
+/* Begin the next epoch and wait until no program still writes the old one, whose number is then in
+ * *@closed. 0 or negative errno. */
+int loader_flip(struct loader *loader, uint32_t *closed);
 
 /* Wait until every program that runs now has finished. 0 or negative errno. About 8 ms. */
 int loader_wait_for_programs(struct loader *loader);
