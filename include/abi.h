@@ -262,6 +262,16 @@ struct bp_ctl {
 	__u32 pad;
 	/* When threads' times began and ended, CLOCK_MONOTONIC; 0: not yet. */
 	__u64 waits_start_ns, waits_end_ns;
+	/* Until when, CLOCK_MONOTONIC, samples are recorded without a word from userspace; 0: there
+	 * is no such time. */
+	__u64 lease_until_ns;
+};
+
+/* What bp_read_ticks found, in mmap-able memory, one element. */
+struct bp_tick_read {
+	__s64 err; /* 0 or negative errno */
+	__u64 count;
+	__u64 enabled_ns; /* stands still where the event is dead */
 };
 
 /* An event's hits on one CPU. */

@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 				.sites = &site,
 				.site_cnt = 1,
 				.spec.kind = EVENT_UPROBE};
-	if (find_probed(&site) || loader_open(&loader, &opts, &samplers))
+	if (find_probed(&site) || loader_open(&loader, &opts, &samplers, NULL))
 		return 1;
 	if (drain_init(&drain, &loader, &opts, &samplers) || drain_begin_window(&drain))
 		return 1;
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no unwind rows for this program\n");
 		return 1;
 	}
-	if (probes_open(event, bpf_program__fd(loader.programs.samplers[0]), PROBES_AT_KIND,
+	if (probes_open(event, bpf_program__fd(loader.programs.samplers[0]), PROBES_AT_KIND, NULL,
 			&probes))
 		return 1;
 	loader_set_sampling(&loader, true);

@@ -27,13 +27,13 @@ void loader_program_stats(int prog_fd, struct program_stats *out)
 	out->misses = info.recursion_misses;
 }
 
-static void add_cost(const struct bpf_program *prog, struct program_stats *sum)
+static void add_cost(int prog_fd, struct program_stats *sum)
 {
 	struct program_stats stats;
 
-	if (!prog || bpf_program__fd(prog) < 0)
+	if (prog_fd < 0)
 		return;
-	loader_program_stats(bpf_program__fd(prog), &stats);
+	loader_program_stats(prog_fd, &stats);
 	sum->runs += stats.runs;
 	sum->run_ns += stats.run_ns;
 }
@@ -51,11 +51,11 @@ void loader_cost(const struct loader *loader, struct program_stats *out)
 
 	*out = (struct program_stats){0};
 	for (uint32_t i = 0; i < BP_EVENTS_SAMPLED; i++) {
-		add_cost(loader->programs.samplers[i], out);
-		add_cost(loader->programs.calls[i], out);
+		add_cost(loader_sampler_fd(loader, i), out);
+		add_cost(loader_call_fd(loader, i), out);
 	}
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
-		add_cost(programs[i], out);
+		add_cost(bpf_program__fd(programs[i]), out);
 }
 
 static uint64_t fd_memlock_bytes(int fd)
