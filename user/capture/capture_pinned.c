@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/log.h"
 #include "capture/capture_priv.h"
+#include "capture/rows_adopt.h"
 
 /* Who wants windows early because code has moved in the kernel does not get them faster. */
 #define MOVED_WINDOW_MIN_NS NSEC_PER_SEC
@@ -75,8 +76,10 @@ int capture_pins_resume(struct capture *cap)
 
 	cap->origin.instance = state->instance;
 	cap->drain.holds_ring = true;
-	if (!cap->pins.is_resumed)
+	if (!cap->pins.is_resumed) {
+		cap->drain.exes.pins = &cap->pins;
 		return 0;
+	}
 	cap->drain.old_at = state->old_at;
 	cap->drain.old_parity = committed & 1;
 	if (open - committed < 1 || open - committed > 2) {
@@ -90,6 +93,11 @@ int capture_pins_resume(struct capture *cap)
 	if (err)
 		return err;
 	tell_lease(cap);
+	err = exes_restore(&cap->drain.exes, &cap->pins);
+	if (!err)
+		err = rows_adopt(&cap->rows);
+	if (err)
+		return err;
 	cap->is_closed = open - committed == 2;
 	/* Where an epoch was closed since, that was done, and the shards are the open one's. */
 	if (!cap->is_closed)

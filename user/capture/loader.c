@@ -470,6 +470,11 @@ void loader_set_sampling(struct loader *loader, bool is_sampling)
 	__atomic_store_n(&loader->mem.ctl->is_sampling, is_sampling, __ATOMIC_SEQ_CST);
 }
 
+int loader_exes_fd(const struct loader *loader)
+{
+	return bpf_map__fd(loader->skel->maps.exes);
+}
+
 int loader_ring_fd(const struct loader *loader)
 {
 	return bpf_map__fd(loader->skel->maps.ring);

@@ -57,6 +57,7 @@ void loader_close(struct loader *loader);
 
 /* File descriptors, borrowed. */
 int loader_ring_fd(const struct loader *loader);
+int loader_exes_fd(const struct loader *loader);
 
 /* The program of event @nr, and the one at the entries of its functions: borrowed, -1: none. */
 int loader_sampler_fd(const struct loader *loader, uint32_t nr);
