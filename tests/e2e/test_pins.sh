@@ -54,16 +54,23 @@ is_complete()
 		"$store"
 }
 
-# all_detached: nothing of it is in the kernel, which takes a moment.
-all_detached()
+# pinned_id KIND NAME: the number of what is pinned.
+pinned_id()
 {
-	local tries
-	[ ! -e "$dir" ] || return 1
-	for tries in $(seq 50); do
-		bpftool -j prog show | grep -q '"name":"bp_uprobe_0"\|"name":"bp_oncpu_0"' || return 0
+	bpftool -j "$1" show pinned "$(echo "$dir"/v*/"$2")" | python3 -c 'import json, sys; print(json.load(sys.stdin)["id"])'
+}
+
+# detaches: all goes, in the kernel after a moment; others may be recording.
+detaches()
+{
+	local prog map tries
+	prog=$(pinned_id prog prog_e_0) && map=$(pinned_id map map_shards) || return 1
+	"$agent" "$dir" detach 0 0 0 - && [ ! -e "$dir" ] || return 1
+	for tries in $(seq 100); do
+		bpftool prog show id "$prog" >/dev/null 2>&1 || bpftool map show id "$map" >/dev/null 2>&1 || return 0
 		sleep 0.1
 	done
-	bpftool prog show | grep bp_
+	echo "program $prog or map $map is there"
 	return 1
 }
 
@@ -105,8 +112,8 @@ begin_store
 check "other options begin another recording" agent 1 "$hit_few"
 check "... and say what of the old one is lost" grep -q 'other options is ended: .* samples of it' "$errors"
 wait
-begin_store
 agent 1 "$hit_few"
+begin_store
 few >"$TMPDIR/few.out" &
 pid=$!
 for moment in started handed stored committed stored handed; do
@@ -129,8 +136,7 @@ check "another build of the same layout goes on" "$tmp/upgraded" "$dir" "$store"
 wait $pid
 check "the rest" agent 1 "$hit_few"
 check "... and counts each call once" is "$(sum 4) == 30000"
-check "--detach" "$agent" "$dir" detach 0 0 0 -
-check "... leaves nothing" all_detached
+check "--detach leaves nothing" detaches
 
 begin_store
 gone=$TMPDIR/bin/gone
@@ -197,7 +203,6 @@ chmod 700 "$dir"
 check "a folder on another file system is refused" refused 'bpf file system' "$TMPDIR/pins"
 "$agent" "$dir" "$store" 300 0 1 -w "$hit_few" 2>"$TMPDIR/refused"
 check "what cannot outlive the process is named" grep -q 'cannot outlive' "$TMPDIR/refused"
-check "--detach, again" "$agent" "$dir" detach 0 0 0 -
-check "... leaves nothing" all_detached
+check "--detach leaves nothing, again" detaches
 check "--detach where nothing is" "$agent" "$dir" detach 0 0 0 -
 exit $status

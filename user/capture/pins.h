@@ -8,8 +8,8 @@
  * An epoch n is
  *
  *	open       ctl.epoch == n
- *	closed     ctl.epoch == n + 1: nothing writes it any more; it may be read as often as need
- *be committed  state.committed == n: it is kept elsewhere; its shards and ring records may go
+ *	closed     ctl.epoch == n + 1: nothing writes it any more; it is read as often as need be
+ *	committed  state.committed == n: it is kept elsewhere; shards and ring records may go
  *
  * and n + 1 is closed only after n is committed and cleared. What stands in the state of an epoch's
  * beginning is written before the epoch begins (ticks, times) or before its predecessor is
