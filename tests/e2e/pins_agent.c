@@ -11,8 +11,8 @@
  *	pins_agent DIR STORE INTERVAL_MS LEASE_MS SECONDS OPTION... EVENT...
  *
  * ends after SECONDS (0: never), as a process does whose recording goes on. OPTION: "-c" splits by
- * CPU, for another configuration; "-w" asks for waits; "-k": is killed by itself in the named
- * moment: "-k stored".
+ * CPU, for another configuration; "-n" wants the kernel's names; "-w" asks for waits; "-k": is
+ * killed by itself in the named moment: "-k stored".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -173,6 +173,8 @@ int main(int argc, char **argv)
 	for (; argv[arg] && argv[arg][0] == '-'; arg++) {
 		if (!strcmp(argv[arg], "-c"))
 			opts.by = BY_COMM | BY_CPU;
+		else if (!strcmp(argv[arg], "-n"))
+			opts.no_kernel_names = false;
 		else if (!strcmp(argv[arg], "-w"))
 			opts.waits.is_wanted = true;
 		else if (!strcmp(argv[arg], "-k"))

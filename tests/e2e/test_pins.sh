@@ -144,10 +144,10 @@ busy gone_busy
 cp "$TMPDIR/bin/gone_busy" "$gone"
 "$gone" >"$TMPDIR/gone.out" &
 loads+=($!)
-check "cpu-clock begins" agent 2 cpu-clock
+check "cpu-clock begins" agent 2 -n cpu-clock
 rm "$gone"
-killed_while "$(sh -c 'sleep 8 >/dev/null & echo $!')" cpu-clock >>"$log"
-check "the last process goes on" agent 1 cpu-clock
+killed_while "$(sh -c 'sleep 8 >/dev/null & echo $!')" -n cpu-clock >>"$log"
+check "the last process goes on" agent 1 -n cpu-clock
 check "no frame is of an executable that nobody knows, though its file is gone" is "$(sum 12) == 0"
 check "no window is missing" is_complete
 check "every window's books balance" test "$(grep -c balance "$errors")" = 0

@@ -169,7 +169,8 @@ const struct event *capture_event(const struct capture *cap, uint32_t nr);
  * Pinned, a window is one epoch, and stays in the kernel until capture_commit(): -EBUSY before
  * that. The first window of a process may be one that its predecessor handed out and did not
  * commit (capture_run() returns CAPTURE_EPOCH_FULL at once then): by capture_origin() the caller
- * knows whether it is stored already.
+ * knows whether it is stored already. After any other error close and open again: what was not
+ * handed out is still there.
  */
 int capture_window(struct capture *cap, struct profile **out_profile, struct ledger **out_ledger);
 

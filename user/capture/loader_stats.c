@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/reader.h"
 #include "bpfprof.skel.h"
+#include "capture/pins.h"
 
 void loader_program_stats(int prog_fd, struct program_stats *out)
 {
@@ -94,6 +95,12 @@ uint64_t loader_kernel_bytes(const struct loader *loader)
 		fd_memlock_bytes(bpf_map__fd(map));
 	bpf_object__for_each_program(prog, loader->skel->obj) bytes +=
 		fd_memlock_bytes(bpf_program__fd(prog));
+	if (loader->pins)
+		bytes += fd_memlock_bytes(loader->pins->state_fd) +
+			 fd_memlock_bytes(loader->pins->exes_fd);
+	for (int i = 0; loader_is_resumed(loader) && i < BP_EVENTS_SAMPLED; i++)
+		bytes += fd_memlock_bytes(loader->sampler_fds[i]) +
+			 fd_memlock_bytes(loader->call_fds[i]);
 	return bytes;
 }
 
