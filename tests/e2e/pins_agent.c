@@ -11,8 +11,9 @@
  *	pins_agent DIR STORE INTERVAL_MS LEASE_MS SECONDS OPTION... EVENT...
  *
  * ends after SECONDS (0: never), as a process does whose recording goes on. OPTION: "-c" splits by
- * CPU, for another configuration; "-n" wants the kernel's names; "-w" asks for waits; "-k": is
- * killed by itself in the named moment: "-k stored".
+ * CPU, for another configuration; "-n" wants the kernel's names; "-s" has small shards, so that
+ *much goes through the ring; "-w" asks for waits; "-k": is killed by itself in the named moment:
+ *"-k stored".
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -151,6 +152,8 @@ static int run(const struct agent *agent, struct capture *cap)
 		if (deadline_ns > agent->until_ns)
 			deadline_ns = agent->until_ns;
 		err = capture_run(cap, deadline_ns, -1);
+		if (err == CAPTURE_EPOCH_FULL)
+			fprintf(stderr, "pins_agent: the window ends early\n");
 		if (err >= 0)
 			err = window(agent, cap);
 	}
@@ -175,6 +178,8 @@ int main(int argc, char **argv)
 			opts.by = BY_COMM | BY_CPU;
 		else if (!strcmp(argv[arg], "-n"))
 			opts.no_kernel_names = false;
+		else if (!strcmp(argv[arg], "-s"))
+			opts.max_kernel_bytes = 1 << 20;
 		else if (!strcmp(argv[arg], "-w"))
 			opts.waits.is_wanted = true;
 		else if (!strcmp(argv[arg], "-k"))

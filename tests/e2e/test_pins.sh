@@ -7,8 +7,9 @@ set -u
 . tests/e2e/live.sh
 LDFLAGS="-lbpf -lm ${LDFLAGS:-}" build_driver pins_agent tests/e2e/pins_agent.c
 agent=$driver
-compile hits hits.c -DCOUNT=200000L -DPER_SECOND=5000L
-compile few hits.c -DCOUNT=15000L -DPER_SECOND=5000L
+compile hits hits.c -DCOUNT=200000L -DPER_SECOND=5000L -DDEPTHS=1
+compile few hits.c -DCOUNT=15000L -DPER_SECOND=5000L -DDEPTHS=1
+compile deep hits.c -DCOUNT=4000L -DPER_SECOND=400L -DDEPTHS=100
 hit=uprobe:$TMPDIR/bin/hits:hit
 hit_few=uprobe:$TMPDIR/bin/few:hit
 store=$TMPDIR/store
@@ -125,6 +126,23 @@ wait $pid
 check "the rest" agent 1 "$hit_few"
 check "15,000 calls, the recorder killed before and after storing and committing: as many samples" is "$(sum 4) == 15000"
 check "a window that was stored is handed out again under the same origin" test "$(grep -c again "$errors")" = 2
+
+# --- Through the ring ---
+
+deep >"$TMPDIR/deep.out" &
+pid=$!
+begin_store
+check "shards that are too small for it" agent 1 -s "uprobe:$TMPDIR/bin/deep:hit"
+wait $pid
+check "the rest" agent 1 -s "uprobe:$TMPDIR/bin/deep:hit"
+begin_store
+deep >"$TMPDIR/deep.out" &
+killed_while $! -s "uprobe:$TMPDIR/bin/deep:hit" >>"$log"
+check "the last process goes on" agent 1 -s "uprobe:$TMPDIR/bin/deep:hit"
+check "4,000 calls with more stacks than fit, the recorder killed: each once, recorded or said to be lost" \
+	is "$(sum 6) == 4000 && $(sum 7) + $(sum 9) == 4000 && $(sum 4) == $(sum 7) && $(sum 7) > 3000"
+check "every window's books balance" test "$(grep -c balance "$errors")" = 0
+check "windows end when there is no more room" is "$(grep -c early "$errors") > 5"
 
 # --- Another build, other options, the executable gone ---
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls hit() COUNT times, PER_SECOND a second (compiled in), and says when it has. */
+/* Calls hit() COUNT times, PER_SECOND a second, from DEPTHS different depths in turn (compiled in),
+ * and says when it has. */
 #include <stdio.h>
 #include <time.h>
+
+#include "keep_frame.h"
 
 enum { PERIODS_PER_S = 100, PERIOD_NS = 1000000000 / PERIODS_PER_S };
 
@@ -11,10 +14,21 @@ void hit(void)
 	__asm__ volatile("" ::: "memory");
 }
 
+static __attribute__((noinline)) void descend(long depth)
+{
+	if (depth)
+		descend(depth - 1);
+	else
+		hit();
+	KEEP_FRAME();
+}
+
 static void burst(long cnt)
 {
+	static long nr;
+
 	for (long i = 0; i < cnt; i++)
-		hit();
+		descend(nr++ % DEPTHS);
 }
 
 int main(void)
