@@ -5,15 +5,19 @@
  *
  *	BOOT INSTANCE EPOCH SAMPLES TICKS RAN RECORDED FILTERED LOST NEVER_RAN DURATION_MS MISSING
  *
- * and only told of as "again" where it was stored already. MISSING counts the
- * frames in executables that nobody knows.
+ * and only told of as "again" where it was stored already. MISSING counts the frames in
+ * executables that nobody knows.
  *
  *	pins_agent DIR STORE INTERVAL_MS LEASE_MS SECONDS OPTION... EVENT...
  *
- * ends after SECONDS (0: never), as a process does whose recording goes on. OPTION: "-c" splits by
- * CPU, for another configuration; "-n" wants the kernel's names; "-s" has small shards, so that
- *much goes through the ring; "-w" asks for waits; "-k": is killed by itself in the named moment:
- *"-k stored".
+ * ends after SECONDS (0: never), as a process does whose recording goes on. With the name "detach"
+ * for STORE the recordings of DIR are ended. Options:
+ *
+ *	-c	by CPU: another configuration
+ *	-n	the kernel's names are wanted
+ *	-s	small shards, so that much goes through the ring
+ *	-w	waits
+ *	-k MOMENT	die by SIGKILL when it is "started", "handed", "stored" or "committed"
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,9 @@
 # pins_agent.c, whose store is a file.
 # timeout: 300
 set -u
+# The file system that pins are on is the test's own.
+[ -n "${PINS_NAMESPACE:-}" ] || PINS_NAMESPACE=1 exec unshare --mount --propagation private bash "$0"
+umount /sys/fs/bpf 2>/dev/null
 . tests/e2e/live.sh
 LDFLAGS="-lbpf -lm ${LDFLAGS:-}" build_driver pins_agent tests/e2e/pins_agent.c
 agent=$driver
@@ -14,14 +17,13 @@ hit=uprobe:$TMPDIR/bin/hits:hit
 hit_few=uprobe:$TMPDIR/bin/few:hit
 store=$TMPDIR/store
 errors=$TMPDIR/errors
-was_mounted=$(stat -f -c %T /sys/fs/bpf)
 dir=/sys/fs/bpf/bpfprof-test-$$
 
+# shellcheck disable=SC2317 # by the trap
 clean_up()
 {
 	stop_loads
 	[ ! -e "$dir" ] || "$agent" "$dir" detach 0 0 0 -
-	[ "$was_mounted" = bpf_fs ] || [ -n "$(ls /sys/fs/bpf | grep -v debug)" ] || umount /sys/fs/bpf 2>/dev/null
 	rm -rf "$tmp"
 }
 trap clean_up EXIT
@@ -64,10 +66,10 @@ pinned_id()
 # detaches: all goes, in the kernel after a moment; others may be recording.
 detaches()
 {
-	local prog map tries
+	local prog map
 	prog=$(pinned_id prog prog_e_0) && map=$(pinned_id map map_shards) || return 1
 	"$agent" "$dir" detach 0 0 0 - && [ ! -e "$dir" ] || return 1
-	for tries in $(seq 100); do
+	for _ in $(seq 100); do
 		bpftool prog show id "$prog" >/dev/null 2>&1 || bpftool map show id "$map" >/dev/null 2>&1 || return 0
 		sleep 0.1
 	done
@@ -95,7 +97,7 @@ killed_while()
 # --- Killed all the time ---
 
 begin_store
-check "a recording begins" agent 1 "$hit"
+check "a recording begins, its file system is mounted" agent 1 "$hit"
 hits >"$TMPDIR/hits.out" &
 killed_while $! "$hit" >>"$log"
 wait
