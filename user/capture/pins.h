@@ -3,7 +3,9 @@
  * A recording that outlives its process. Its maps, programs and links are pinned (pin_dir.h), and
  * beside them one map that only userspace knows, struct pin_state: which epochs are committed, and
  * what the books stood at where each began. The next process goes on with the same kernel side; it
- * loads no program that samples and opens no event that is still alive.
+ * loads no program that samples and opens no event that is still alive. So the programs stay those
+ * of who began, also when a later version of ours has others of the same layout: what is in the
+ * maps is a contract (abi.h), and other options or --detach begin anew.
  *
  * An epoch n is
  *
