@@ -26,6 +26,7 @@
 #include "expr.bpf.h"
 #include "sample.bpf.h"
 #include "entry_counter.bpf.h"
+#include "entry_ticks.bpf.h"
 #include "entry_probe.bpf.h"
 #include "entry_call.bpf.h"
 #include "entry_tracepoint.bpf.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Every map. Sizes marked "at load" are set by user/capture/sizes.c from the host and the options.
- * A shard number is 2 * (the CPU's shard) + epoch; per-shard tables are one flat array each, shard
- * after shard.
+ * A shard number is 2 * (the CPU's shard) + the epoch's number modulo 2; per-shard tables are one
+ * flat array each, shard after shard.
  */
 #ifndef BPFPROF_MAPS_BPF_H
 #define BPFPROF_MAPS_BPF_H

@@ -306,6 +306,14 @@ static __always_inline void sample_take(void *ctx, const struct bp_cpu *cpu, __u
 	scratch_release(s);
 }
 
+/* Has userspace been silent for so long that nobody may come back? */
+static __always_inline bool lease_is_over(const struct bp_ctl *control)
+{
+	__u64 until_ns = *(volatile __u64 *)&control->lease_until_ns;
+
+	return until_ns && bpf_ktime_get_ns() > until_ns;
+}
+
 /* Take one sample in context @ctx. Always returns 0. */
 static __always_inline int sample(void *ctx, struct bp_trigger *trigger)
 {
@@ -332,6 +340,10 @@ static __always_inline int sample(void *ctx, struct bp_trigger *trigger)
 		__sync_fetch_and_add(&counters->ran_idle, 1);
 	if (!cpu->shard) {
 		__sync_fetch_and_add(&counters->lost[BP_LOST_NO_SHARD], 1);
+		return 0;
+	}
+	if (lease_is_over(control)) {
+		__sync_fetch_and_add(&counters->lost[BP_LOST_NO_LEASE], 1);
 		return 0;
 	}
 	verdict = sample_judge(ctx, cpu, trigger);

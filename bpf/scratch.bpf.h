@@ -89,7 +89,7 @@ struct bp_walk_notes {
 struct bp_scratch {
 	__u64 claims;
 	__u64 exe_seq; /* executable ids this slot has handed out */
-	__u32 shard; /* 2 * shard + epoch */
+	__u32 shard; /* 2 * shard + epoch modulo 2 */
 	__u32 is_exclusive; /* slot 0: owns the shard */
 	__u32 slot; /* the number of this one */
 	struct bp_unwind walk;

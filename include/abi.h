@@ -18,9 +18,11 @@
  *	once:            exes (executable identity -> id), ring (records that found no room or no
  *	                 exclusive shard; new executables), targets
  *
- * Two epochs: programs read ctl.epoch once at entry and write only that epoch's shard. Userspace
- * flips the word, waits for running programs (one map-in-map update implies synchronize_rcu()),
- * then owns the other epoch until the next flip.
+ * Epochs have numbers: programs read ctl.epoch once at entry and write only the shard of that
+ * number modulo 2. Userspace counts the word up, waits for running programs (one map-in-map update
+ * implies synchronize_rcu()), then owns the closed epoch, and gives its shards back, cleared,
+ * before it counts up again: so one epoch is open and at most one closed, and the number modulo 2
+ * tells them apart.
  */
 #ifndef BPFPROF_ABI_H
 #define BPFPROF_ABI_H
@@ -225,8 +227,8 @@ struct bp_event_counters {
 
 struct bp_shard {
 	__u32 abi; /* BP_ABI_VERSION, written by userspace */
-	__u32 epoch; /* 0 or 1 */
-	__u64 committed; /* drains of this shard, written by userspace after each */
+	__u32 epoch; /* of its epochs' numbers the last bit */
+	__u64 committed; /* the epoch that was cleared last, written by userspace */
 	__u64 stack_cnt, count_cnt, arena_cnt; /* fill marks */
 	__u64 ring_records; /* samples that went to the ring instead */
 	__u64 vma_misses; /* walks that gave a VMA not containing the address */
@@ -251,7 +253,7 @@ enum bp_queue_times {
 
 /* In mmap-able memory, one element. */
 struct bp_ctl {
-	__u32 epoch;
+	__u32 epoch; /* the number of the one that is open */
 	__u32 is_sampling; /* set by userspace; probes are in place before and after */
 	__u32 rows_nr; /* counts what was published and withdrawn */
 	struct bp_rows vdso_rows;
@@ -260,6 +262,16 @@ struct bp_ctl {
 	__u32 pad;
 	/* When threads' times began and ended, CLOCK_MONOTONIC; 0: not yet. */
 	__u64 waits_start_ns, waits_end_ns;
+	/* Until when, CLOCK_MONOTONIC, samples are recorded without a word from userspace; 0: there
+	 * is no such time. */
+	__u64 lease_until_ns;
+};
+
+/* What bp_read_ticks found, in mmap-able memory, one element. */
+struct bp_tick_read {
+	__s64 err; /* 0 or negative errno */
+	__u64 count;
+	__u64 enabled_ns; /* stands still where the event is dead */
 };
 
 /* An event's hits on one CPU. */
@@ -287,7 +299,7 @@ enum bp_ring_type {
  * them. */
 struct bp_record {
 	__u32 type; /* BP_RING_SAMPLE */
-	__u32 epoch;
+	__u32 epoch; /* its number modulo 2 */
 	__u32 key; /* bp_event_key() */
 	__u32 outcome;
 	__u16 kernel_cnt;

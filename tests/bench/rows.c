@@ -44,7 +44,7 @@ static double copy_ms(const struct unwind_table *table)
 	struct loader loader;
 	double ms = -1;
 
-	if (!loader_open(&loader, &opts, &samplers) && !row_store_init(&store, &loader)) {
+	if (!loader_open(&loader, &opts, &samplers, NULL) && !row_store_init(&store, &loader)) {
 		uint64_t from = clock_monotonic_ns();
 
 		if (!row_store_add(&store, BP_EXE_FIRST, &key, table, 0, true))

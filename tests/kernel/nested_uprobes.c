@@ -160,13 +160,14 @@ static void add_counters(void *arg, uint32_t shard, const struct bp_event_counte
 static int drain_both(struct drain *drain, struct loader *loader, struct bp_event_counters *sum)
 {
 	for (int round = 0; round < 2; round++) {
-		int epoch = loader_flip(loader), err;
+		uint32_t epoch;
+		int err = loader_flip(loader, &epoch);
 
-		if (epoch < 0)
-			return epoch;
-		err = drain_epoch(drain, epoch, add_counters, sum);
+		if (!err)
+			err = drain_epoch(drain, epoch, add_counters, sum);
 		if (err)
 			return err;
+		drain_give_back(drain, epoch);
 	}
 	return 0;
 }
@@ -264,7 +265,7 @@ int main(int argc, char **argv)
 				.sites = &site,
 				.site_cnt = 1,
 				.spec.kind = EVENT_UPROBE};
-	if (find_probed(&site) || loader_open(&loader, &opts, &samplers))
+	if (find_probed(&site) || loader_open(&loader, &opts, &samplers, NULL))
 		return 1;
 	if (drain_init(&drain, &loader, &opts, &samplers) || drain_begin_window(&drain))
 		return 1;
@@ -275,7 +276,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "no unwind rows for this program\n");
 		return 1;
 	}
-	if (probes_open(event, bpf_program__fd(loader.programs.samplers[0]), PROBES_AT_KIND,
+	if (probes_open(event, bpf_program__fd(loader.programs.samplers[0]), PROBES_AT_KIND, NULL,
 			&probes))
 		return 1;
 	loader_set_sampling(&loader, true);

@@ -72,13 +72,12 @@ static void fill_row(struct book *book, uint64_t ticks, const struct idle *idle_
 }
 
 static void book_close(struct book *book, const struct perf_events *events,
-		       const struct event_cpu *cpu, const struct idle *idle_now,
-		       struct ledger_row *row)
+		       const struct event_cpu *cpu, struct ledger_row *row)
 {
-	fill_row(book, book_ticks(events, cpu), idle_now,
+	fill_row(book, book_ticks(events, cpu), &book->idle_end,
 		 events->event->is_clock ? events->event->period : 0, row);
 	memset(&book->window, 0, sizeof(book->window));
-	book->idle = *idle_now;
+	book->idle = book->idle_end;
 }
 
 /* Idle times by CPU number, owned; NULL on -ENOMEM. Zero where they are not to be had. */
@@ -97,17 +96,26 @@ void books_start(struct books *books)
 	_cleanup_free_ struct idle *idle = idle_times(books);
 
 	for (size_t i = 0; idle && i < books->cnt; i++)
-		books->items[i].idle = idle[books->items[i].cpu];
+		books->items[i].idle = books->items[i].idle_end = idle[books->items[i].cpu];
+}
+
+void books_mark_end(struct books *books)
+{
+	_cleanup_free_ struct idle *idle = idle_times(books);
+
+	for (size_t i = 0; idle && i < books->cnt; i++)
+		books->items[i].idle_end = idle[books->items[i].cpu];
+	books->is_marked = true;
 }
 
 int books_close_window(struct books *books, const struct perf_events *events, uint64_t kernel_runs,
 		       struct ledger_event *event)
 {
-	_cleanup_free_ struct idle *idle_now = idle_times(books);
 	uint64_t ran_before = 0;
 
-	if (!idle_now)
-		return -ENOMEM;
+	if (!books->is_marked)
+		books_mark_end(books);
+	books->is_marked = false;
 	for (size_t i = 0; i < events->cnt; i++) {
 		const struct event_cpu *cpu = &events->cpus[i];
 		struct ledger_row *row = ledger_row(event, cpu->cpu);
@@ -118,7 +126,7 @@ int books_close_window(struct books *books, const struct perf_events *events, ui
 			if (books->items[k].cpu != cpu->cpu)
 				continue;
 			ran_before += books->items[k].ran_total;
-			book_close(&books->items[k], events, cpu, &idle_now[cpu->cpu], row);
+			book_close(&books->items[k], events, cpu, row);
 		}
 	}
 	event->sum.cpu = -1;

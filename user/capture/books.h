@@ -4,6 +4,7 @@
 #ifndef BPFPROF_CAPTURE_BOOKS_H
 #define BPFPROF_CAPTURE_BOOKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi.h"
@@ -16,12 +17,14 @@ struct book { /* one CPU */
 	struct bp_event_counters window; /* since the last window */
 	uint64_t ran_total, never_ran_total; /* of the windows handed out */
 	struct idle idle; /* as of the beginning of the window */
+	struct idle idle_end; /* as of its end, where that is marked */
 };
 
 struct books {
 	struct book *items; /* owned; indexed by shard number */
 	size_t cnt;
 	int idle_fd; /* borrowed: program bp_idle_exits */
+	bool is_marked; /* the window has ended, though it is not closed */
 	uint64_t ran_off; /* runs that are none of the event's: see struct bp_event_counters */
 	uint64_t misses_total; /* of the windows handed out: books_close_counted() */
 };
@@ -32,6 +35,9 @@ void books_deinit(struct books *books);
 
 /* The events are about to be enabled: the first window begins. */
 void books_start(struct books *books);
+
+/* The window ends now, whenever it is closed. */
+void books_mark_end(struct books *books);
 
 /* Add a drained shard's counters. */
 void books_add(struct books *books, uint32_t shard, const struct bp_event_counters *counters);

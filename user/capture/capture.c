@@ -2,7 +2,6 @@
 /* The recording: opens what is needed, drains while it runs, hands out windows. */
 #include "capture/capture.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
 #define PREPARE_ROWS_NS (500 * NSEC_PER_MSEC)
 #define DRAIN_PERIOD_MIN_NS (50 * NSEC_PER_MSEC)
+#define LOOK_PERIOD_NS (100 * NSEC_PER_MSEC)
 
 /* How long a window's end waits for rows that its snapshots need; sampling may go on meanwhile. */
 #define SETTLE_STOPPED_NS (300 * NSEC_PER_MSEC)
@@ -98,14 +98,17 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 			  "Linux 5.15 or newer is needed");
 		return -EOPNOTSUPP;
 	}
-	err = targets_open(&cap->targets, opts->tgids);
+	err = capture_pins_open(cap, opts);
+	if (!err)
+		err = targets_open(&cap->targets, opts->tgids);
 	if (!err)
 		err = samplers_resolve(&cap->samplers, opts);
 	if (!err)
-		err = loader_open(&cap->loader, opts, &cap->samplers);
+		err = loader_open(&cap->loader, opts, &cap->samplers,
+				  cap->is_pinned ? &cap->pins : NULL);
 	if (!err)
 		err = capture_open_events(cap, opts);
-	if (!err)
+	if (!err && !loader_is_resumed(&cap->loader))
 		err = probe_cost_check(&cap->samplers, &cap->loader, opts->is_forced);
 	if (err)
 		return err;
@@ -120,6 +123,8 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 	if (!err)
 		err = rows_feed_init(&cap->rows, &cap->loader, &cap->drain.exes);
 	cap->drain.snapshots.feed = &cap->rows;
+	if (!err && cap->is_pinned)
+		err = capture_pins_resume(cap);
 	if (!err)
 		err = loader_follow_children(&cap->loader);
 	if (!err && capture_names_kernel(opts))
@@ -138,6 +143,7 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 	if (!cap)
 		return -ENOMEM;
 	cap->loader.barrier_inner_fd = cap->loader.stats_fd = -1;
+	cap->pins.base_fd = cap->pins.dir_fd = cap->pins.state_fd = cap->pins.exes_fd = -1;
 	cap->kernel.events.epoll_fd = -1;
 	cap->hotplug_fd = hotplug_open();
 	cap->debuginfod = opts->debuginfod;
@@ -147,6 +153,9 @@ int capture_open(const struct capture_opts *opts, struct capture **out)
 	cap->drain_period_ns = DRAIN_PERIOD_NS;
 	err = capture_setup(cap, opts);
 	if (err) {
+		if (err == -EOPNOTSUPP && cap->is_pinned)
+			log_error("pins: this kernel cannot keep what samples when its process "
+				  "ends: Linux 5.15 or newer is needed");
 		capture_close(cap);
 		return err;
 	}
@@ -244,7 +253,7 @@ static void meet_command_file(void *arg, int fd, const char *path)
 static int prepare_rows(struct capture *cap)
 {
 	struct pollfd fds[] = {
-		{.fd = ring_buffer__epoll_fd(cap->drain.ring), .events = POLLIN},
+		{.fd = loader_ring_fd(&cap->loader), .events = POLLIN},
 		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
 	};
 	uint64_t until_ns = clock_monotonic_ns() + PREPARE_ROWS_NS;
@@ -282,17 +291,22 @@ int capture_start(struct capture *cap)
 {
 	uint64_t started_ns = clock_process_start_ns();
 	bool may_burst = samplers_may_burst(&cap->samplers) || cap->heap.opts.is_wanted;
-	int err = may_burst ? prepare_rows(cap) : 0;
+	bool is_resumed = loader_is_resumed(&cap->loader);
+	int err = may_burst && !is_resumed ? prepare_rows(cap) : 0;
 
 	if (err)
 		return err;
-	begin_window_at(cap, clock_monotonic_ns());
+	begin_window_at(cap, is_resumed ? capture_pins_start_ns(cap) : clock_monotonic_ns());
 	cap->next_drain_ns = cap->window_start_ns + cap->drain_period_ns;
 	err = capture_enable(cap);
 	if (err)
 		return err;
 	if (cap->wait_opts.is_wanted)
 		begin_window_at(cap, cap->loader.mem.ctl->waits_start_ns);
+	if (cap->is_pinned) {
+		capture_pins_begin(cap);
+		cap->next_drain_ns = 0;
+	}
 	if (started_ns)
 		cap->start_ns = clock_boottime_ns() - started_ns;
 	rows_feed_preload(&cap->rows);
@@ -322,19 +336,29 @@ static void capture_end_epoch(struct capture *cap, uint64_t now_ns)
 		kernel_watch_flipped(&cap->kernel, loader_module_loads(&cap->loader), now_ns);
 }
 
-/* One drain: flip, wait, read. When shards fill fast, come back sooner. */
-static int capture_drain(struct capture *cap)
+/* Begin the next epoch: the number of the one that is closed by it, and when it ended. */
+static int capture_flip(struct capture *cap, uint32_t *epoch, uint64_t *end_ns)
 {
-	uint64_t rss, now = clock_monotonic_ns();
-	int epoch, err;
-
+	if (cap->is_pinned)
+		return capture_pins_end_epoch(cap, epoch, end_ns);
+	*end_ns = clock_monotonic_ns();
 	samplers_read_ticks(&cap->samplers);
-	epoch = loader_flip(&cap->loader);
-	if (epoch < 0)
-		return epoch;
+	return loader_flip(&cap->loader, epoch);
+}
+
+/* One drain: flip, wait, read. When shards fill fast, come back sooner. */
+static int capture_drain(struct capture *cap, uint32_t *epoch)
+{
+	uint64_t rss, end_ns;
+	int err = capture_flip(cap, epoch, &end_ns);
+
+	if (err)
+		return err;
 	samplers_nudge(&cap->samplers);
-	capture_end_epoch(cap, now);
-	err = drain_epoch(&cap->drain, epoch, add_to_books, cap);
+	capture_end_epoch(cap, end_ns);
+	err = drain_epoch(&cap->drain, *epoch, add_to_books, cap);
+	if (!cap->is_pinned)
+		drain_give_back(&cap->drain, *epoch);
 	if (cap->drain.wants_flip && cap->drain_period_ns > DRAIN_PERIOD_MIN_NS)
 		cap->drain_period_ns /= 2;
 	else if (!cap->drain.wants_flip && cap->drain_period_ns < DRAIN_PERIOD_NS)
@@ -428,11 +452,31 @@ static uint64_t earliest(uint64_t one, uint64_t two, uint64_t three)
 	return three < one ? three : one;
 }
 
+/* What is due from time to time: a drain; pinned, where a drain is a window, only a look whether it
+ * must be, which CAPTURE_EPOCH_FULL says. */
+static int capture_look(struct capture *cap)
+{
+	uint32_t epoch;
+	int err;
+
+	if (!cap->is_pinned)
+		return capture_drain(cap, &epoch);
+	cap->next_drain_ns = clock_monotonic_ns() + LOOK_PERIOD_NS;
+	capture_pins_renew_lease(cap);
+	err = capture_take_ring(cap);
+	if (!err && capture_pins_are_full(cap))
+		return CAPTURE_EPOCH_FULL;
+	cap->drain.wants_flip = false;
+	return err;
+}
+
 static int run_until(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 {
 	struct pollfd fds[] = {
 		{.fd = wake_fd, .events = POLLIN},
-		{.fd = ring_buffer__epoll_fd(cap->drain.ring), .events = POLLIN},
+		/* Whoever holds records back is not woken for new ones, but for old ones for ever.
+		 */
+		{.fd = cap->is_pinned ? -1 : loader_ring_fd(&cap->loader), .events = POLLIN},
 		{.fd = cap->hotplug_fd, .events = POLLIN},
 		{.fd = targets_poll_fd(&cap->targets), .events = POLLIN},
 		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
@@ -451,7 +495,7 @@ static int run_until(struct capture *cap, uint64_t deadline_ns, int wake_fd)
 		if (now >= deadline_ns)
 			return CAPTURE_DEADLINE;
 		if (now >= cap->next_drain_ns || cap->drain.wants_flip) {
-			err = capture_drain(cap);
+			err = capture_look(cap);
 			if (err)
 				return err;
 			continue;
@@ -533,6 +577,7 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 {
 	struct ledger *ledger = calloc(1, sizeof(*ledger));
 	uint64_t now, collected_ns = 0;
+	uint32_t epoch;
 	int err;
 
 	if (!ledger)
@@ -542,8 +587,10 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 		kernel_watch_finish(&cap->kernel, loader_module_loads(&cap->loader));
 	err = capture_collect(cap, &collected_ns);
 	if (!err)
-		err = capture_drain(cap);
-	now = cap->wait_opts.is_wanted ? collected_ns : clock_monotonic_ns();
+		err = capture_drain(cap, &epoch);
+	now = cap->is_pinned		 ? cap->drain.epoch_end_ns
+	      : cap->wait_opts.is_wanted ? collected_ns
+					 : clock_monotonic_ns();
 	if (!err)
 		err = capture_settle(cap);
 	if (!err && cap->heap.opts.is_wanted)
@@ -558,6 +605,9 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	ledger->duration_s = (now - cap->window_start_ns) / 1e9;
 	cap->drain.prof->time_ns = cap->window_time_ns;
 	cap->drain.prof->duration_ns = now - cap->window_start_ns;
+	cap->origin.epoch = epoch;
+	if (cap->is_pinned)
+		capture_pins_handed(cap, epoch);
 	*out_profile = cap->drain.prof;
 	*out_ledger = ledger;
 	begin_window_at(cap, now);
@@ -570,6 +620,8 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 
 int capture_stop(struct capture *cap)
 {
+	if (cap->is_pinned)
+		return 0;
 	samplers_disable(&cap->samplers, &cap->loader);
 	waits_end(&cap->waits);
 	heap_stop(&cap->heap);
@@ -623,6 +675,7 @@ void capture_close(struct capture *cap)
 	targets_deinit(&cap->targets);
 	kernel_watch_deinit(&cap->kernel);
 	loader_close(&cap->loader);
+	pins_close(&cap->pins);
 	if (cap->hotplug_fd >= 0)
 		close(cap->hotplug_fd);
 	free(cap);

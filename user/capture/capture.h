@@ -107,6 +107,14 @@ struct capture_opts {
 	struct capture_wait_opts waits; /* --off-cpu, --wall */
 	struct capture_heap_opts heap; /* --heap; waits.is_alone is set with it: no event */
 	bool parallelism; /* a further value of samples: divided by the process' running threads */
+	/*
+	 * The recording outlives this process: its maps, programs and links are pinned in this
+	 * folder (/sys/fs/bpf/bpfprof), and who opens it next with the same options goes on with
+	 * it. NULL: it ends with the process.
+	 */
+	const char *pin_dir;
+	uint64_t lease_ns; /* pinned: so long after the last sign of life recording stops, counted
+			      as no_lease; 0: never */
 	bool test_plain_scratch; /* tests only, see struct bp_config */
 };
 
@@ -117,7 +125,8 @@ static inline bool capture_names_kernel(const struct capture_opts *opts)
 
 /*
  * 0 or negative errno, after log_error() has said what failed, on which object and how to mend it.
- * *@out is *owned* (capture_close()).
+ * *@out is *owned* (capture_close()). With opts->pin_dir, -EOPNOTSUPP: what is asked for cannot
+ * outlive the process, on this kernel or at all; the caller may go on without.
  */
 int capture_open(const struct capture_opts *opts, struct capture **out);
 
@@ -132,6 +141,7 @@ enum capture_wake {
 	CAPTURE_DEADLINE, /* @deadline_ns reached */
 	CAPTURE_WOKEN, /* @wake_fd became readable */
 	CAPTURE_TARGET_GONE, /* every tgid of opts->tgids has exited */
+	CAPTURE_EPOCH_FULL, /* pinned: the window should end now, whatever the deadline */
 	CAPTURE_STOPPED, /* a bound was passed, or LEDGER_STOP_FILE is there: capture_stopped() */
 };
 
@@ -152,8 +162,9 @@ uint64_t capture_samples(const struct capture *cap);
 /*
  * From now on events whose rate is that of -F come @freq_hz (1 or more) times a second. To be
  * called right after capture_window(), so that all but the samples of that moment are of one
- * period; each sample counts for the period that it had. 0 or negative errno after log_error(): the
- * rate may then be the new one on some CPUs only.
+ * period; each sample counts for the period that it had. 0; -EOPNOTSUPP of
+ * a recording that is pinned; or negative errno after log_error(): the rate may then be the new one
+ * on some CPUs only.
  */
 int capture_set_freq(struct capture *cap, uint64_t freq_hz);
 
@@ -170,10 +181,33 @@ const struct event *capture_event(const struct capture *cap, uint32_t nr);
  * profile_deinit + free) without names,
  * *@out_ledger (ledger_deinit + free) for that window. Sampling goes on; no sample is lost or
  * counted twice at the seam.
+ *
+ * Pinned, a window is one epoch, and stays in the kernel until capture_commit(): -EBUSY before
+ * that. The first window of a process may be one that its predecessor handed out and did not
+ * commit (capture_run() returns CAPTURE_EPOCH_FULL at once then): by capture_origin() the caller
+ * knows whether it is stored already. After any other error close and open again: what was not
+ * handed out is still there.
  */
 int capture_window(struct capture *cap, struct profile **out_profile, struct ledger **out_ledger);
 
-/* Disable the events and close the books; then a last capture_window() gets the rest. */
+/* Which window was handed out last: never the same for two of them. */
+struct capture_origin {
+	char boot_id[40]; /* as /proc/sys/kernel/random/boot_id has it */
+	uint64_t instance; /* random, of the recording; the same for all who go on with it */
+	uint64_t epoch; /* rises within an instance, by 1 */
+};
+void capture_origin(const struct capture *cap, struct capture_origin *out);
+
+/* The window handed out last is kept elsewhere, on the disk: the kernel's may go. 0; -EINVAL: there
+ * is none. Not pinned there is nothing to do. */
+int capture_commit(struct capture *cap);
+
+/* End and remove all recordings pinned in @pin_dir, and it. 0, also when there is none; negative
+ * errno after log_error(), -EBUSY: a process records with it. */
+int capture_detach_pinned(const char *pin_dir);
+
+/* Disable the events and close the books; then a last capture_window() gets the rest. Pinned,
+ * nothing is disabled: the next process goes on, or capture_detach_pinned() ends it. */
 int capture_stop(struct capture *cap);
 
 /* modules[i] of the profile handed out last: borrowed until the next capture_window() or
@@ -203,7 +237,7 @@ void capture_cost(struct capture *cap, struct ledger_cost *cost);
  * descriptor is closed that is returned, *owned*. Negative errno: -EPERM without CAP_SYS_ADMIN. */
 int capture_count_cost(void);
 
-/* NULL is fine. Nothing of ours stays in the kernel. */
+/* NULL is fine. Nothing of ours stays in the kernel but what is pinned. */
 void capture_close(struct capture *cap);
 
 /* What `doctor` asks about this machine, each probed by trying. */

@@ -10,6 +10,7 @@
 #include "capture/heap.h"
 #include "capture/kernel_watch.h"
 #include "capture/loader.h"
+#include "capture/pins.h"
 #include "capture/rows_feed.h"
 #include "capture/samplers.h"
 #include "capture/targets.h"
@@ -45,7 +46,41 @@ struct capture {
 	struct module **handed_modules; /* owned: per mapping of the window handed out last */
 	size_t handed_cnt;
 	bool is_stopped;
+	bool is_pinned;
+	struct pins pins;
+	uint64_t lease_ns;
+	struct capture_origin origin; /* of the window handed out last */
+	bool is_handed; /* pinned: that one is not committed */
+	bool is_closed; /* pinned: who was here before has closed an epoch and not committed it */
 };
+
+/* capture_pinned.c: what is another with pins. */
+
+/* Before anything is loaded. 0, or negative errno, logged. */
+int capture_pins_open(struct capture *cap, const struct capture_opts *opts);
+
+/* Everything is loaded and set up: go on where the last process was. 0, or negative errno, logged.
+ */
+int capture_pins_resume(struct capture *cap);
+
+/* When the window began that is handed out next, CLOCK_MONOTONIC. */
+uint64_t capture_pins_start_ns(const struct capture *cap);
+
+/* Sampling has begun, at the window's start: from now on the recording can be gone on with. */
+void capture_pins_begin(struct capture *cap);
+
+/* We are alive. */
+void capture_pins_renew_lease(struct capture *cap);
+
+/* Should the window end? Records of the ring have been taken. */
+bool capture_pins_are_full(const struct capture *cap);
+
+/* End the open epoch, or the one that was found closed: its number, and when it ended. 0 or
+ * negative errno; -EBUSY: the last is not committed. */
+int capture_pins_end_epoch(struct capture *cap, uint32_t *epoch, uint64_t *end_ns);
+
+/* Epoch @epoch is handed out, its books are closed. */
+void capture_pins_handed(struct capture *cap, uint32_t epoch);
 
 /* The books of the window that was drained last, into @ledger. 0 or -ENOMEM. */
 int capture_fill_ledger(struct capture *cap, struct ledger *ledger);

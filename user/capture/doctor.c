@@ -135,7 +135,7 @@ static int load_quietly(struct loader *loader, const struct capture_opts *opts)
 	int err;
 
 	log_set_level(LOG_QUIET);
-	err = loader_open(loader, opts, &samplers);
+	err = loader_open(loader, opts, &samplers, NULL);
 	log_set_level(level);
 	return err;
 }

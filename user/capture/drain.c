@@ -2,7 +2,6 @@
 /* Reading shards and ring records into the profile. */
 #include "capture/drain.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -202,28 +201,35 @@ void drain_snapshots(struct drain *drain, bool force)
 	snapshots_resolve(&drain->snapshots, force, on_snapshot_done, drain);
 }
 
-static int on_ring_record(void *arg, void *data, size_t len)
+/* Of an epoch, or of one long gone with the same number modulo 2, which was given back but not
+ * written over yet? */
+static bool is_given_back(struct drain *drain, uint32_t parity, uint64_t at)
 {
-	struct drain *drain = arg;
-	uint32_t type;
+	parity &= 1;
+	if (at < drain->old_at && parity == drain->old_parity)
+		return true;
+	if (drain->first_at[parity] == UINT64_MAX)
+		drain->first_at[parity] = at;
+	return false;
+}
+
+static int take_record(struct drain *drain, const void *data, uint32_t len, uint64_t at)
+{
+	struct bp_record rec;
 	int err = 0;
 
-	memcpy(&type, data, sizeof(type));
-	if (type == BP_RING_EXE) {
+	if (len < sizeof(rec.type))
+		return 0;
+	memcpy(&rec, data, len < BP_RECORD_HEAD_BYTES ? len : BP_RECORD_HEAD_BYTES);
+	if (rec.type == BP_RING_EXE)
 		err = exes_announce(&drain->exes, data, len);
-	} else if (type == BP_RING_SAMPLE && len >= BP_RECORD_HEAD_BYTES) {
+	if (len < BP_RECORD_HEAD_BYTES)
+		return err;
+	if (rec.type == BP_RING_SAMPLE && !is_given_back(drain, rec.epoch, at))
 		wait_for_epoch(drain, data, len);
-	} else if (type == BP_RING_SNAPSHOT) {
+	else if (rec.type == BP_RING_SNAPSHOT && !is_given_back(drain, rec.epoch, at))
 		err = snapshots_add(&drain->snapshots, data, len, on_snapshot_done, drain);
-	}
-	if (!err)
-		err = drain->waiting.err;
-	if (err && !drain->err)
-		drain->err = err;
-	/* One call takes one ring's worth: a producer faster than we are would keep us here for
-	 * ever. */
-	drain->taken_bytes += len;
-	return drain->taken_bytes > drain->loader->sizes.ring_bytes ? -ENOBUFS : 0;
+	return err ? err : drain->waiting.err;
 }
 
 int drain_init(struct drain *drain, struct loader *loader, const struct capture_opts *opts,
@@ -234,6 +240,7 @@ int drain_init(struct drain *drain, struct loader *loader, const struct capture_
 	*drain = (struct drain){
 		.loader = loader,
 		.samplers = samplers,
+		.first_at = {UINT64_MAX, UINT64_MAX},
 		.by = opts->by,
 		.bucket_ns = opts->bucket_ns,
 		.max_depth = opts->max_depth,
@@ -251,13 +258,14 @@ int drain_init(struct drain *drain, struct loader *loader, const struct capture_
 	if (err)
 		return err;
 	drain->stack_ids = malloc(loader->sizes.stacks_cnt * sizeof(*drain->stack_ids));
-	drain->ring = ring_buffer__new(loader_ring_fd(loader), on_ring_record, drain, NULL);
-	return drain->stack_ids && drain->ring ? 0 : -ENOMEM;
+	return drain->stack_ids ? ring_reader_open(&drain->ring, loader_ring_fd(loader),
+						   loader->sizes.ring_bytes)
+				: -ENOMEM;
 }
 
 void drain_deinit(struct drain *drain)
 {
-	ring_buffer__free(drain->ring);
+	ring_reader_close(&drain->ring);
 	exes_deinit(&drain->exes);
 	jit_deinit(&drain->jit);
 	buf_deinit(&drain->waiting);
@@ -384,16 +392,29 @@ struct module **drain_take_modules(struct drain *drain, size_t *cnt)
 	return take_ptr(drain->modules);
 }
 
-/* Take up to one ring's worth, and so all that was in it before the call. */
+/* Take up to one ring's worth, and so all that was in it before the call: a producer faster than we
+ * are would keep us here for ever. */
 static int take_ring(struct drain *drain)
 {
-	int err;
+	uint64_t begin = drain->ring.pos, at;
+	const void *data;
+	uint32_t len;
+	int err = 0;
 
-	drain->taken_bytes = 0;
-	err = ring_buffer__consume(drain->ring);
-	if (drain->err)
-		return drain->err;
-	return err < 0 && err != -ENOBUFS ? err : 0;
+	while (!err && drain->ring.pos - begin < drain->loader->sizes.ring_bytes) {
+		int more = ring_reader_next(&drain->ring, &data, &len, &at);
+
+		if (more <= 0) {
+			err = more;
+			break;
+		}
+		err = take_record(drain, data, len, at);
+		if (!drain->holds_ring)
+			ring_reader_release(&drain->ring, drain->ring.pos);
+	}
+	if (err == -EBADMSG)
+		log_error("the ring buffer of samples is damaged: begin the recording anew");
+	return err;
 }
 
 int drain_ring(struct drain *drain)
@@ -416,7 +437,7 @@ static void drain_waiting(struct drain *drain, uint32_t epoch)
 
 		memcpy(&len, keep.data + pos, sizeof(len));
 		memcpy(&rec, keep.data + pos + sizeof(len), len < sizeof(rec) ? len : sizeof(rec));
-		if (rec.epoch != epoch) {
+		if ((rec.epoch & 1) != (epoch & 1)) {
 			buf_add(&drain->waiting, keep.data + pos, sizeof(len) + len);
 		} else {
 			add_record(drain, &rec);
@@ -468,10 +489,22 @@ static void take_wait_counters(struct off_cpu *off, const struct bp_shard *head)
 	}
 }
 
-/* Give the shard back empty. Only what was used is touched; entries need no clearing, the index and
- * the fill marks do. */
-static void clear_shard(struct drain *drain, uint32_t shard, struct bp_shard *head)
+static void take_counters(struct drain *drain, const struct bp_shard *head)
 {
+	drain->vma_misses += head->vma_misses;
+	drain->exe_misses += head->exe_misses;
+	drain->targets_full += head->targets_full;
+	drain->snapshot_cnt.refused += head->snapshots_refused;
+	drain->totals_lost += head->totals_lost;
+	if (drain->off_cpu)
+		take_wait_counters(drain->off_cpu, head);
+}
+
+/* Give the shard back empty. Only what was used is touched; entries need no clearing, the index and
+ * the fill marks do, these last: who dies in between begins again. */
+static void clear_shard(struct drain *drain, uint32_t shard, uint32_t epoch)
+{
+	struct bp_shard *head = &drain->loader->mem.shards[shard];
 	const struct sizes *sizes = &drain->loader->sizes;
 	const struct shard_memory *mem = &drain->loader->mem;
 	size_t stack_slots = 2 * (size_t)sizes->stacks_cnt,
@@ -481,20 +514,14 @@ static void clear_shard(struct drain *drain, uint32_t shard, struct bp_shard *he
 		memset(mem->stack_index + shard * stack_slots, 0, stack_slots * sizeof(uint64_t));
 	if (head->count_cnt)
 		memset(mem->count_index + shard * count_slots, 0, count_slots * sizeof(uint64_t));
-	drain->vma_misses += head->vma_misses;
-	drain->exe_misses += head->exe_misses;
-	drain->targets_full += head->targets_full;
-	drain->snapshot_cnt.refused += head->snapshots_refused;
-	drain->totals_lost += head->totals_lost;
-	if (drain->off_cpu)
-		take_wait_counters(drain->off_cpu, head);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	head->stack_cnt = head->count_cnt = head->arena_cnt = 0;
 	head->ring_records = head->vma_misses = head->exe_misses = head->targets_full =
 		head->snapshots_refused = head->thinned = head->judged = head->threshold_sum_ns =
 			head->threshold_max_ns = head->totals_lost = 0;
 	memset(head->run_delays, 0, sizeof(head->run_delays));
 	memset(head->events, 0, sizeof(head->events));
-	head->committed++;
+	head->committed = epoch;
 }
 
 static bool shard_is_half_full(const struct bp_shard *head, const struct sizes *sizes)
@@ -503,26 +530,45 @@ static bool shard_is_half_full(const struct bp_shard *head, const struct sizes *
 	       head->count_cnt > sizes->counts_cnt / 2 || head->arena_cnt > sizes->arena_cnt / 2;
 }
 
-int drain_epoch(struct drain *drain, int epoch, drain_counters_fn *add, void *arg)
+bool drain_is_half_full(const struct drain *drain, uint32_t epoch)
+{
+	const struct loader *loader = drain->loader;
+
+	for (uint32_t shard = epoch & 1; shard < 2 * loader->sizes.cpu_cnt; shard += 2)
+		if (shard_is_half_full(&loader->mem.shards[shard], &loader->sizes))
+			return true;
+	return false;
+}
+
+int drain_epoch(struct drain *drain, uint32_t epoch, drain_counters_fn *add, void *arg)
 {
 	int err = take_ring(drain);
 
 	if (err)
 		return err;
-	drain->wants_flip = false;
+	drain->wants_flip = drain_is_half_full(drain, epoch);
 	drain_snapshots(drain, false);
 	drain_waiting(drain, epoch);
-	snapshots_close_epoch(&drain->snapshots, epoch);
-	for (uint32_t shard = epoch; shard < 2 * drain->loader->sizes.cpu_cnt; shard += 2) {
-		struct bp_shard *head = &drain->loader->mem.shards[shard];
+	snapshots_close_epoch(&drain->snapshots, epoch & 1);
+	for (uint32_t shard = epoch & 1; shard < 2 * drain->loader->sizes.cpu_cnt; shard += 2) {
+		const struct bp_shard *head = &drain->loader->mem.shards[shard];
 
 		drain_shard_counts(drain, shard, head);
 		add(arg, shard / 2, head->events);
-		drain->wants_flip |= shard_is_half_full(head, &drain->loader->sizes);
-		clear_shard(drain, shard, head);
+		take_counters(drain, head);
 	}
 	jit_look_again(&drain->jit);
 	return drain->prof->err;
+}
+
+void drain_give_back(struct drain *drain, uint32_t epoch)
+{
+	uint64_t open_at = drain->first_at[(epoch + 1) & 1];
+
+	for (uint32_t shard = epoch & 1; shard < 2 * drain->loader->sizes.cpu_cnt; shard += 2)
+		clear_shard(drain, shard, epoch);
+	drain->first_at[epoch & 1] = UINT64_MAX;
+	ring_reader_release(&drain->ring, open_at);
 }
 
 /* Its wait, whose user stack could not be read. */
@@ -558,7 +604,7 @@ int drain_thread(struct drain *drain, const struct bp_asleep *thread)
 		return drain->prof->err;
 	}
 	/* What it is in is drained next. */
-	drain->asleep.snap.record[0] |= (uint64_t)drain->loader->mem.ctl->epoch << 32;
+	drain->asleep.snap.record[0] |= (uint64_t)(drain->loader->mem.ctl->epoch & 1) << 32;
 	return snapshots_walk_or_add(&drain->snapshots, &drain->asleep.snap, len, on_snapshot_done,
 				     drain);
 }

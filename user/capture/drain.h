@@ -3,6 +3,9 @@
  * From kernel records to the profile. What arrives: shards of a closed epoch, and ring records
  * (samples that found no room in their shard, new executables). Samples in the ring belong to an
  * epoch like all others and wait until it is closed.
+ *
+ * A drain has two halves: what is read is still there until it is given back (drain_give_back()),
+ * so that who dies in between has lost nothing, and the next one reads the same.
  */
 #ifndef BPFPROF_CAPTURE_DRAIN_H
 #define BPFPROF_CAPTURE_DRAIN_H
@@ -17,6 +20,7 @@
 #include "capture/exes.h"
 #include "capture/jit.h"
 #include "capture/loader.h"
+#include "capture/ring_reader.h"
 #include "capture/snapshot.h"
 #include "proc/kernel_map.h"
 #include "profile/ledger.h"
@@ -24,7 +28,6 @@
 #include "profile/profile.h"
 
 struct heap;
-struct ring_buffer;
 struct samplers;
 
 /* Indices of value types; PROFILE_NONE where the window has none. */
@@ -39,16 +42,20 @@ struct drain {
 	const struct samplers *samplers; /* borrowed */
 	struct exes exes;
 	uint64_t nr; /* of this drain, counting from 1 */
-	struct ring_buffer *ring; /* owned */
+	struct ring_reader ring;
+	bool holds_ring; /* records stay in the ring until their epoch is given back */
+	uint64_t first_at[2]; /* of an epoch's number modulo 2, where its first record in the ring
+				 is; UINT64_MAX: none was read */
+	uint64_t
+		old_at; /* records before it, of the epochs that old_parity means, are given back */
+	uint32_t old_parity;
 	struct buf waiting; /* samples from the ring, of epochs not closed yet */
-	size_t taken_bytes; /* from the ring, in this call */
 	struct snapshots snapshots;
 	struct asleep asleep;
 	uint64_t asleep_cnt; /* threads whose sleep at the window's end was recorded */
 	bool wants_flip; /* a shard is full, or much is waiting: do not wait for the timer */
 	uint32_t by; /* enum capture_by */
 	uint32_t max_depth; /* user frames, both ends together; 0: all that were kept */
-	int err; /* first failure inside a ring callback */
 
 	struct profile *prof; /* owned: the window's */
 	struct module **modules; /* owned array of borrowed: per mapping of prof */
@@ -99,14 +106,19 @@ struct module **drain_take_modules(struct drain *drain, size_t *cnt);
  * negative errno. */
 int drain_ring(struct drain *drain);
 
+/* Is a shard of the open epoch @epoch half full, or did one spill into the ring? */
+bool drain_is_half_full(const struct drain *drain, uint32_t epoch);
+
 /* Finish snapshots whose rows have come; with @force all of drained epochs. */
 void drain_snapshots(struct drain *drain, bool force);
 
-/*
- * Put everything of the closed epoch @epoch into the profile and clear its shards; @add is told
- * each shard's counters before they are cleared. 0 or negative errno.
- */
+/* Put everything of the closed epoch @epoch into the profile; @add is told each shard's counters. 0
+ * or negative errno. */
 typedef void drain_counters_fn(void *arg, uint32_t shard, const struct bp_event_counters *counters);
-int drain_epoch(struct drain *drain, int epoch, drain_counters_fn *add, void *arg);
+int drain_epoch(struct drain *drain, uint32_t epoch, drain_counters_fn *add, void *arg);
+
+/* Epoch @epoch, which was drained, is kept elsewhere now: its shards are cleared, and where the
+ * ring is held its records go. Can be done again. */
+void drain_give_back(struct drain *drain, uint32_t epoch);
 
 #endif

@@ -109,8 +109,8 @@ static void path_from_event(const struct bp_exe_event *event, size_t len, struct
 
 /* A file of a container that runs already is announced from our own memory, but what belongs to it
  * is in the container. */
-static void enter_root(const struct exes *exes, const struct bp_exe_event *event,
-		       struct module *module)
+static pid_t enter_root(const struct exes *exes, const struct bp_exe_event *event,
+			struct module *module)
 {
 	pid_t tgid = 0;
 
@@ -118,6 +118,22 @@ static void enter_root(const struct exes *exes, const struct bp_exe_event *event
 		tgid = preload_tgid(exes->preload, event->vma_start);
 	if (tgid)
 		module_enter_root(module, tgid);
+	return tgid;
+}
+
+void exes_know(struct exes *exes, uint32_t id, bool is_sampled, const uint8_t *build_id,
+	       uint32_t build_id_len)
+{
+	struct exe_entry *entry = exes_find(exes, id);
+
+	if (!entry)
+		return;
+	entry->is_sampled = is_sampled;
+	if (entry->module->build_id_len || build_id_len > BUILD_ID_MAX)
+		return;
+	memcpy(entry->module->build_id, build_id, build_id_len);
+	entry->module->build_id_len = build_id_len;
+	hex_format(build_id, build_id_len, entry->build_id_hex);
 }
 
 int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t len)
@@ -125,6 +141,8 @@ int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t le
 	struct module_identity identity;
 	_cleanup_(buf_deinit) struct buf path;
 	struct module *module;
+	pid_t root_tgid;
+	int err;
 
 	buf_init(&path, BP_PATH_BYTES + BP_PATH_PARTS);
 	if (len < offsetof(struct bp_exe_event, path) || exes_find(exes, event->id))
@@ -141,14 +159,19 @@ int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t le
 			     &identity);
 	if (!module)
 		return -errno;
-	enter_root(exes, event, module);
+	root_tgid = enter_root(exes, event, module);
 	if (module->fd < 0 && !module->build_id_len)
 		module->build_id_len = elf_build_id_head(
 			event->head, event->head_bytes <= BP_EXE_HEAD_BYTES ? event->head_bytes : 0,
 			event->file_off, module->build_id, sizeof(module->build_id));
 	log_debug("exe %u: %s%s", event->id, module->path,
 		  module->fd < 0 ? " (could not be opened)" : "");
-	return exes_add(exes, event->id, &event->key, event->tgid != (uint32_t)getpid(), module);
+	err = exes_add(exes, event->id, &event->key, event->tgid != (uint32_t)getpid(), module);
+	len -= offsetof(struct bp_exe_event, path);
+	if (!err && exes->pins)
+		exes_keep(exes, event, event->path_bytes < len ? event->path_bytes : len,
+			  root_tgid);
+	return err;
 }
 
 static void ask_symbols(const struct module *module, struct debuginfod *debuginfod)

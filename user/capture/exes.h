@@ -16,6 +16,7 @@
 #include "elf/segments.h"
 #include "proc/module.h"
 
+struct pins;
 struct preload;
 
 /* Where an executable's unwind rows are. */
@@ -43,6 +44,7 @@ struct exes {
 	size_t cnt, cap;
 	struct hmap by_id;
 	struct preload *preload; /* borrowed: who has announced what we have mapped; may be NULL */
+	struct pins *pins; /* borrowed: what is known is kept there; NULL: nowhere */
 };
 
 int exes_init(struct exes *exes); /* 0 or -ENOMEM; knows the vdso already */
@@ -51,6 +53,20 @@ void exes_deinit(struct exes *exes);
 /* An announcement from the ring (@len bytes, ours: from the kernel side). Known ids are ignored. 0
  * or -ENOMEM. */
 int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t len);
+
+/* Of what an announcement has told of @id, and the first @path_bytes of its path, as much as a
+ * later process can do with; @root_tgid: whose root the path counts from, 0: the announcement's own
+ * process'. */
+void exes_keep(const struct exes *exes, const struct bp_exe_event *event, uint32_t path_bytes,
+	       pid_t root_tgid);
+
+/* Know what an earlier process has kept in @pins (borrowed until exes_deinit()), and keep there
+ * from now on. 0 or -ENOMEM. */
+int exes_restore(struct exes *exes, struct pins *pins);
+
+/* More of @id than is to be seen by now: the build-id counts where there is none. */
+void exes_know(struct exes *exes, uint32_t id, bool is_sampled, const uint8_t *build_id,
+	       uint32_t build_id_len);
 
 /* Entry of @id, or NULL; borrowed until the next announcement. */
 struct exe_entry *exes_find(const struct exes *exes, uint32_t id);

@@ -65,6 +65,33 @@ int64_t extents_alloc(struct extents *extents, uint32_t cnt)
 	return -ENOSPC;
 }
 
+int extents_take(struct extents *extents, uint32_t first, uint32_t cnt)
+{
+	struct extent *extent = extents->free;
+	uint32_t before, behind;
+	size_t at = 0;
+
+	if (!cnt)
+		return 0;
+	while (at < extents->cnt && extent[at].first + (uint64_t)extent[at].cnt <= first)
+		at++;
+	if (at == extents->cnt || extent[at].first > first ||
+	    extent[at].first + (uint64_t)extent[at].cnt < first + (uint64_t)cnt)
+		return -EBUSY;
+	before = first - extent[at].first;
+	behind = extent[at].cnt - before - cnt;
+	if (before && behind && insert_at(extents, at + 1, (struct extent){first + cnt, behind}))
+		return -ENOMEM;
+	extent = &extents->free[at];
+	if (before)
+		extent->cnt = before;
+	else if (behind)
+		*extent = (struct extent){first + cnt, behind};
+	else
+		remove_at(extents, at);
+	return 0;
+}
+
 static int may_merge(const struct extents *extents, const struct extent *left, uint32_t right_first)
 {
 	return left->first + left->cnt == right_first &&

@@ -25,6 +25,10 @@ void extents_deinit(struct extents *extents);
  * gives 0. */
 int64_t extents_alloc(struct extents *extents, uint32_t cnt);
 
+/* Take @cnt elements from @first on, which were handed out before there was this allocator. 0;
+ * -EBUSY: not all of them are free, nothing is taken; -ENOMEM. */
+int extents_take(struct extents *extents, uint32_t first, uint32_t cnt);
+
 /* Give back what extents_alloc() gave. 0 or -ENOMEM (the range is then lost until the end). */
 int extents_free(struct extents *extents, uint32_t first, uint32_t cnt);
 

@@ -25,6 +25,7 @@
 #include "capture/heap.h"
 #include "capture/iterate.h"
 #include "capture/kernel_types.h"
+#include "capture/pins.h"
 #include "capture/samplers.h"
 #include "capture/vma_selftest.h"
 #include "capture/waits.h"
@@ -216,7 +217,7 @@ static int map_memory(struct loader *loader)
 	if (!mem->rows || !mem->row_pages || !mem->row_rules || !mem->ctl || !mem->shards ||
 	    !mem->stack_index || !mem->stacks || !mem->count_index || !mem->counts || !mem->arenas)
 		return -errno;
-	for (uint32_t i = 0; i < 2 * loader->sizes.cpu_cnt; i++) {
+	for (uint32_t i = 0; i < 2 * loader->sizes.cpu_cnt && !loader_is_resumed(loader); i++) {
 		mem->shards[i].abi = BP_ABI_VERSION;
 		mem->shards[i].epoch = i & 1;
 	}
@@ -334,7 +335,7 @@ static int loader_prepare(struct loader *loader, const struct capture_opts *opts
 	err = size_maps(loader->skel, &loader->sizes, possible_cnt);
 	if (!err && opts->elapsed)
 		err = bpf_map__set_max_entries(loader->skel->maps.calls, BP_CALLS_MAX);
-	return err;
+	return err ? err : loader_pins_choose(loader, opts, samplers, possible_cnt);
 }
 
 static int loader_load(struct loader *loader, const struct capture_opts *opts,
@@ -355,11 +356,11 @@ static int loader_load(struct loader *loader, const struct capture_opts *opts,
 	if (load_err)
 		explain_load_failure(load_err);
 	err = err ? err : load_err;
-	if (err) {
+	if (err || loader_is_resumed(loader))
 		event_programs_abandon(&loader->programs);
-		return err;
-	}
-	return event_programs_end(&loader->programs);
+	else
+		err = event_programs_end(&loader->programs);
+	return err ? err : loader_pins_keep(loader);
 }
 
 static int loader_fill(struct loader *loader, const struct capture_opts *opts,
@@ -374,6 +375,10 @@ static int loader_fill(struct loader *loader, const struct capture_opts *opts,
 	loader->barrier_inner_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "bp_barrier", 4, 4, 1, NULL);
 	if (loader->barrier_inner_fd < 0)
 		return -errno;
+	if (loader_is_resumed(loader))
+		return 0;
+	/* So that there is a number before the first. */
+	loader->mem.ctl->epoch = 1;
 	err = assign_shards(loader, present, opts->cpus);
 	if (!err)
 		err = add_targets(loader, opts->tgids, BP_TARGET_TGID);
@@ -385,13 +390,15 @@ static int loader_fill(struct loader *loader, const struct capture_opts *opts,
 }
 
 int loader_open(struct loader *loader, const struct capture_opts *opts,
-		const struct samplers *samplers)
+		const struct samplers *samplers, struct pins *pins)
 {
 	struct number_set present = {0};
 	bool has_targets;
 	int err, priority;
 
-	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1};
+	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1, .pins = pins};
+	memset(loader->sampler_fds, 0xff, sizeof(loader->sampler_fds));
+	memset(loader->call_fds, 0xff, sizeof(loader->call_fds));
 	libbpf_set_print(loader_print);
 	err = cpus_read("present", &present);
 	if (err) {
@@ -442,12 +449,29 @@ void loader_close(struct loader *loader)
 		close(loader->barrier_inner_fd);
 	if (loader->stats_fd >= 0)
 		close(loader->stats_fd);
+	/* Zeros of a loader that was never opened are no descriptors of ours. */
+	for (int i = 0; i < BP_EVENTS_SAMPLED && loader->pins; i++) {
+		if (loader->sampler_fds[i] >= 0)
+			close(loader->sampler_fds[i]);
+		if (loader->call_fds[i] >= 0)
+			close(loader->call_fds[i]);
+	}
 	*loader = (struct loader){.barrier_inner_fd = -1, .stats_fd = -1};
+}
+
+bool loader_is_resumed(const struct loader *loader)
+{
+	return loader->pins && loader->pins->is_resumed;
 }
 
 void loader_set_sampling(struct loader *loader, bool is_sampling)
 {
 	__atomic_store_n(&loader->mem.ctl->is_sampling, is_sampling, __ATOMIC_SEQ_CST);
+}
+
+int loader_exes_fd(const struct loader *loader)
+{
+	return bpf_map__fd(loader->skel->maps.exes);
 }
 
 int loader_ring_fd(const struct loader *loader)
@@ -478,11 +502,16 @@ int loader_follow_children(struct loader *loader)
 {
 	struct bpfprof *skel = loader->skel;
 
+	int err;
+
 	if (!bpf_program__autoload(skel->progs.bp_fork))
 		return 0;
 	skel->links.bp_fork = bpf_program__attach(skel->progs.bp_fork);
 	skel->links.bp_exit = bpf_program__attach(skel->progs.bp_exit);
-	return skel->links.bp_fork && skel->links.bp_exit ? 0 : -errno;
+	if (!skel->links.bp_fork || !skel->links.bp_exit)
+		return -errno;
+	err = loader_pins_keep_link(loader, "fork", skel->links.bp_fork);
+	return err ? err : loader_pins_keep_link(loader, "exit", skel->links.bp_exit);
 }
 
 int loader_watch_modules(struct loader *loader)
@@ -537,12 +566,14 @@ int loader_idle_fd(const struct loader *loader)
 	return bpf_program__fd(loader->skel->progs.bp_idle_exits);
 }
 
-int loader_flip(struct loader *loader)
+int loader_flip(struct loader *loader, uint32_t *closed)
 {
 	uint32_t old = __atomic_load_n(&loader->mem.ctl->epoch, __ATOMIC_RELAXED);
 	int err;
 
-	__atomic_store_n(&loader->mem.ctl->epoch, old ^ 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&loader->mem.ctl->epoch, old + 1, __ATOMIC_SEQ_CST);
 	err = loader_wait_for_programs(loader);
-	return err ? err : (int)old;
+	if (!err)
+		*closed = old;
+	return err;
 }

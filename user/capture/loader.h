@@ -11,7 +11,9 @@
 #include "capture/event_programs.h"
 #include "capture/sizes.h"
 
+struct bpf_link;
 struct bpfprof;
+struct pins;
 struct samplers;
 
 /* The mmap-able maps as userspace sees them; indices as in abi.h. */
@@ -34,6 +36,9 @@ struct loader {
 	struct shard_memory mem; /* owned mappings */
 	size_t mem_bytes[16];
 	struct event_programs programs;
+	struct pins *pins; /* borrowed; NULL: the recording ends with this process */
+	/* Owned: of programs that were loaded by who began the recording; -1: there is none. */
+	int sampler_fds[BP_EVENTS_SAMPLED], call_fds[BP_EVENTS_SAMPLED];
 	int barrier_inner_fd; /* owned */
 	int stats_fd; /* owned: keeps the kernel's run statistics on; -1 where there are none (needs
 			 CAP_SYS_ADMIN) */
@@ -41,15 +46,36 @@ struct loader {
 };
 
 /*
- * Load everything that @opts and the events of @samplers (borrowed for the call) need. 0 or
- * negative errno, logged with object and fix. @loader is to be loader_close()d also on failure.
+ * Load everything that @opts and the events of @samplers (borrowed for the call) need. With @pins
+ * (opened, borrowed until loader_close(); or NULL) the recording that is pinned there is gone on
+ * with, if there is one of these options, or a new one is pinned. 0 or negative errno, logged with
+ * object and fix. @loader is to be loader_close()d also on failure.
  */
 int loader_open(struct loader *loader, const struct capture_opts *opts,
-		const struct samplers *samplers);
+		const struct samplers *samplers, struct pins *pins);
 void loader_close(struct loader *loader);
 
 /* File descriptors, borrowed. */
 int loader_ring_fd(const struct loader *loader);
+int loader_exes_fd(const struct loader *loader);
+
+/* The program of event @nr, and the one at the entries of its functions: borrowed, -1: none. */
+int loader_sampler_fd(const struct loader *loader, uint32_t nr);
+int loader_call_fd(const struct loader *loader, uint32_t nr);
+
+/* loader_open()'s parts with pins. Before loading, everything sized and configured: go on with what
+ * is pinned, or begin. 0 or negative errno, logged. */
+int loader_pins_choose(struct loader *loader, const struct capture_opts *opts,
+		       const struct samplers *samplers, uint32_t possible_cnt);
+
+/* After loading: pin what was loaded, or find what was pinned. 0 or negative errno, logged. */
+int loader_pins_keep(struct loader *loader);
+
+/* Keep @link, if anything is kept. 0 or negative errno. */
+int loader_pins_keep_link(struct loader *loader, const char *name, const struct bpf_link *link);
+
+/* Is this a recording that another process began? */
+bool loader_is_resumed(const struct loader *loader);
 
 /* Do probes sample? They are in place before and after. */
 void loader_set_sampling(struct loader *loader, bool is_sampling);
@@ -65,9 +91,9 @@ int loader_follow_children(struct loader *loader);
 int loader_watch_modules(struct loader *loader);
 uint32_t loader_module_loads(const struct loader *loader);
 
-/* Make the other epoch current and wait until no program still writes the old one. Returns the old
- * epoch (0, 1) or negative errno. */
-int loader_flip(struct loader *loader);
+/* Begin the next epoch and wait until no program still writes the old one, whose number is then in
+ * *@closed. 0 or negative errno. */
+int loader_flip(struct loader *loader, uint32_t *closed);
 
 /* Wait until every program that runs now has finished. 0 or negative errno. About 8 ms. */
 int loader_wait_for_programs(struct loader *loader);

@@ -12,6 +12,7 @@
 #include "base/fs.h"
 #include "base/reader.h"
 #include "bpfprof.skel.h"
+#include "capture/pins.h"
 
 void loader_program_stats(int prog_fd, struct program_stats *out)
 {
@@ -27,13 +28,13 @@ void loader_program_stats(int prog_fd, struct program_stats *out)
 	out->misses = info.recursion_misses;
 }
 
-static void add_cost(const struct bpf_program *prog, struct program_stats *sum)
+static void add_cost(int prog_fd, struct program_stats *sum)
 {
 	struct program_stats stats;
 
-	if (!prog || bpf_program__fd(prog) < 0)
+	if (prog_fd < 0)
 		return;
-	loader_program_stats(bpf_program__fd(prog), &stats);
+	loader_program_stats(prog_fd, &stats);
 	sum->runs += stats.runs;
 	sum->run_ns += stats.run_ns;
 }
@@ -51,11 +52,11 @@ void loader_cost(const struct loader *loader, struct program_stats *out)
 
 	*out = (struct program_stats){0};
 	for (uint32_t i = 0; i < BP_EVENTS_SAMPLED; i++) {
-		add_cost(loader->programs.samplers[i], out);
-		add_cost(loader->programs.calls[i], out);
+		add_cost(loader_sampler_fd(loader, i), out);
+		add_cost(loader_call_fd(loader, i), out);
 	}
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++)
-		add_cost(programs[i], out);
+		add_cost(bpf_program__fd(programs[i]), out);
 }
 
 static uint64_t fd_memlock_bytes(int fd)
@@ -94,6 +95,12 @@ uint64_t loader_kernel_bytes(const struct loader *loader)
 		fd_memlock_bytes(bpf_map__fd(map));
 	bpf_object__for_each_program(prog, loader->skel->obj) bytes +=
 		fd_memlock_bytes(bpf_program__fd(prog));
+	if (loader->pins)
+		bytes += fd_memlock_bytes(loader->pins->state_fd) +
+			 fd_memlock_bytes(loader->pins->exes_fd);
+	for (int i = 0; loader_is_resumed(loader) && i < BP_EVENTS_SAMPLED; i++)
+		bytes += fd_memlock_bytes(loader->sampler_fds[i]) +
+			 fd_memlock_bytes(loader->call_fds[i]);
 	return bytes;
 }
 

@@ -12,21 +12,29 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "capture/pins.h"
 #include "event/perf_open.h"
+
+static int event_cpu_attach(struct perf_events *events, const struct event_cpu *cpu, int fd)
+{
+	if (events->pins)
+		return pins_keep_counter(events->pins, events->nr, cpu->cpu, events->prog_fd, fd);
+	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, events->prog_fd) ? -errno : 0;
+}
 
 static int event_cpu_open(struct perf_events *events, struct event_cpu *cpu)
 {
 	struct perf_event_attr attr;
-	int fd;
+	int fd, err;
 
 	perf_attr_sampling(events->event, &attr);
 	fd = perf_open(&attr, -1, (int)cpu->cpu, 0);
 	if (fd < 0)
 		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, events->prog_fd) ||
-	    (events->enabled && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))) {
-		int err = -errno;
-
+	err = event_cpu_attach(events, cpu, fd);
+	if (!err && events->enabled && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+		err = -errno;
+	if (err) {
 		close(fd);
 		return err;
 	}
@@ -34,11 +42,57 @@ static int event_cpu_open(struct perf_events *events, struct event_cpu *cpu)
 	return 0;
 }
 
+static uint64_t to_ticks(const struct perf_events *events, uint64_t count)
+{
+	return events->event->is_freq ? count : count / events->event->period;
+}
+
+/* The last that the pinned event has counted before its CPU went away, and a new one. */
+static int event_cpu_renew(struct perf_events *events, struct event_cpu *cpu)
+{
+	uint64_t *closed = pins_ticks_closed(events->pins, events->nr, cpu - events->cpus);
+
+	if (pins_read_counter(events->pins, events->nr, cpu->cpu, &cpu->count))
+		log_warn("CPU %u: how often event '%s' ticked there before it went away is not "
+			 "known: ticks that did not run are not counted",
+			 cpu->cpu, events->event->name);
+	/* In this order: who dies in between has lost ticks, and not counted any twice. */
+	pins_drop_counter(events->pins, events->nr, cpu->cpu);
+	cpu->ticks_closed += to_ticks(events, cpu->count);
+	*closed = cpu->ticks_closed;
+	cpu->count = 0;
+	cpu->is_pinned = false;
+	log_warn("CPU %u was away: event '%s' did not sample there until now", cpu->cpu,
+		 events->event->name);
+	return event_cpu_open(events, cpu);
+}
+
+/* The first look at a CPU: go on with what there is, or open. */
+static int event_cpu_begin(struct perf_events *events, struct event_cpu *cpu)
+{
+	struct pins *pins = events->pins;
+	uint64_t count;
+
+	if (!pins || !pins->is_resumed)
+		return event_cpu_open(events, cpu);
+	cpu->ticks_closed = *pins_ticks_closed(pins, events->nr, cpu - events->cpus);
+	if (!pins_has_counter(pins, events->nr, cpu->cpu))
+		return event_cpu_open(events, cpu);
+	cpu->is_pinned = true;
+	/* Of a CPU that is offline nothing can be read: its uevent is for that. */
+	if (pins_read_counter(pins, events->nr, cpu->cpu, &count) ||
+	    pins_counter_is_alive(pins, events->nr, cpu->cpu))
+		return 0;
+	return event_cpu_renew(events, cpu);
+}
+
 int perf_events_open(struct perf_events *events, const struct event *event,
-		     const struct number_set *cpus, int prog_fd)
+		     const struct number_set *cpus, int prog_fd, struct pins *pins, uint32_t nr)
 {
 	events->event = event;
 	events->prog_fd = prog_fd;
+	events->pins = pins;
+	events->nr = nr;
 	for (size_t i = 0; i < cpus->cnt; i++) {
 		struct event_cpu *cpu;
 		int err = array_reserve(&events->cpus, &events->cap, events->cnt + 1,
@@ -48,7 +102,7 @@ int perf_events_open(struct perf_events *events, const struct event *event,
 			return err;
 		cpu = &events->cpus[events->cnt++];
 		*cpu = (struct event_cpu){.cpu = cpus->items[i], .fd = -1};
-		err = event_cpu_open(events, cpu);
+		err = event_cpu_begin(events, cpu);
 		if (err == -ENODEV)
 			continue; /* went offline meanwhile; its uevent brings it back */
 		if (err) {
@@ -86,20 +140,22 @@ static struct event_cpu *perf_events_cpu(struct perf_events *events, uint32_t cp
 }
 
 /* What this life of the CPU has counted, and not been closed. */
-static uint64_t event_cpu_live_count(const struct event_cpu *cpu)
+static uint64_t event_cpu_live_count(const struct perf_events *events, struct event_cpu *cpu)
 {
-	uint64_t count;
+	uint64_t count = 0;
 
-	if (cpu->fd < 0 || read(cpu->fd, &count, sizeof(count)) != sizeof(count))
+	if (cpu->is_pinned) {
+		pins_read_counter(events->pins, events->nr, cpu->cpu, &cpu->count);
+		count = cpu->count;
+	} else if (cpu->fd < 0 || read(cpu->fd, &count, sizeof(count)) != sizeof(count)) {
 		return 0;
+	}
 	return count > cpu->count_closed ? count - cpu->count_closed : 0;
 }
 
-static uint64_t event_cpu_live_ticks(const struct perf_events *events, const struct event_cpu *cpu)
+static uint64_t event_cpu_live_ticks(const struct perf_events *events, struct event_cpu *cpu)
 {
-	uint64_t count = event_cpu_live_count(cpu);
-
-	return events->event->is_freq ? count : count / events->event->period;
+	return to_ticks(events, event_cpu_live_count(events, cpu));
 }
 
 int perf_events_retune(struct perf_events *events, uint64_t period_before)
@@ -110,7 +166,7 @@ int perf_events_retune(struct perf_events *events, uint64_t period_before)
 
 	for (size_t i = 0; i < events->cnt; i++) {
 		struct event_cpu *cpu = &events->cpus[i];
-		uint64_t count = event->is_freq ? 0 : event_cpu_live_count(cpu);
+		uint64_t count = event->is_freq ? 0 : event_cpu_live_count(events, cpu);
 
 		if (cpu->fd < 0)
 			continue;
@@ -144,6 +200,11 @@ void perf_events_cpu_offline(struct perf_events *events, uint32_t nr)
 		return;
 	cpu->ticks_closed += event_cpu_live_ticks(events, cpu);
 	cpu->count_closed = 0;
+	if (events->pins) {
+		pins_drop_counter(events->pins, events->nr, nr);
+		*pins_ticks_closed(events->pins, events->nr, cpu - events->cpus) =
+			cpu->ticks_closed;
+	}
 	close(cpu->fd);
 	cpu->fd = -1;
 	log_info("CPU %u went offline: its samples are kept, it is taken up again when it comes "
@@ -158,7 +219,7 @@ void perf_events_cpu_online(struct perf_events *events, uint32_t nr)
 
 	if (!cpu || cpu->fd >= 0)
 		return;
-	err = event_cpu_open(events, cpu);
+	err = cpu->is_pinned ? event_cpu_renew(events, cpu) : event_cpu_open(events, cpu);
 	if (err)
 		log_warn("CPU %u came online but event '%s' does not open on it: %s", nr,
 			 events->event->name, strerror(-err));

@@ -19,23 +19,33 @@
 struct event_cpu {
 	uint32_t cpu;
 	int fd; /* owned, -1 while the CPU is offline */
+	bool is_pinned; /* there is one that another process has opened: no fd */
+	uint64_t count; /* of that one, as of when it was read last */
 	uint64_t ticks_closed; /* of earlier lives of the CPU, and of earlier periods */
 	uint64_t count_closed; /* of this life's counter, what is in ticks_closed */
 	uint64_t ticks; /* as of perf_events_read_ticks() */
 };
 
+struct pins;
+
 struct perf_events {
 	const struct event *event; /* borrowed; NULL: closed */
 	int prog_fd; /* borrowed */
+	struct pins *pins; /* borrowed; NULL: events end with their descriptors */
+	uint32_t nr; /* of the event, in pins */
 	bool enabled;
 	struct event_cpu *cpus; /* owned */
 	size_t cnt, cap;
 };
 
-/* Open @event, a counter (borrowed until perf_events_close()), on every CPU of @cpus, disabled,
- * with @prog_fd attached. 0 or negative errno, logged. */
+/*
+ * Open @event, a counter (borrowed until perf_events_close()), on every CPU of @cpus, disabled,
+ * with @prog_fd attached. Where @pins (borrowed likewise; NULL: none) has it, as event @nr, and it
+ * is alive, that one is left to count. 0 or negative errno, logged; -EOPNOTSUPP: it cannot be
+ * pinned on this kernel.
+ */
 int perf_events_open(struct perf_events *events, const struct event *event,
-		     const struct number_set *cpus, int prog_fd);
+		     const struct number_set *cpus, int prog_fd, struct pins *pins, uint32_t nr);
 
 int perf_events_enable(struct perf_events *events); /* 0 or negative errno */
 void perf_events_disable(struct perf_events *events);

@@ -2,9 +2,11 @@
 /* Attaching programs to tracepoints, kprobes, uprobes and USDT. */
 #include "capture/probes.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -14,6 +16,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "capture/pins.h"
 #include "capture/releaser.h"
 #include "event/perf_open.h"
 
@@ -91,22 +94,77 @@ static int probes_add(struct probes *probes, int fd)
 	return 0;
 }
 
+/* What is attached where, and under which names. */
+struct attaching {
+	const struct event *event;
+	int prog_fd;
+	bool at_return;
+	const struct probe_pins *pins; /* NULL: under none */
+	struct probes *probes;
+};
+
+static void place_name(const struct attaching *to, size_t place, char *out, size_t out_bytes)
+{
+	snprintf(out, out_bytes, "%c%u_p%zu", to->pins->kind, to->pins->event, place);
+}
+
+/* Does place @place have its probe, of who was here before us? */
+static bool is_attached(const struct attaching *to, size_t place)
+{
+	_cleanup_close_ int fd = -1;
+	char name[48];
+
+	if (!to->pins || !to->pins->pins->is_resumed)
+		return false;
+	place_name(to, place, name, sizeof(name));
+	fd = pins_get(to->pins->pins, "link", name);
+	return fd >= 0;
+}
+
+static int keep_link(const struct attaching *to, size_t place, int link_fd)
+{
+	char name[48];
+
+	place_name(to, place, name, sizeof(name));
+	return pins_put(to->pins->pins, "link", name, link_fd);
+}
+
+/* Attach by a link, which can be pinned, that is of the enabled event @fd (taken). */
+static int attach_link(const struct attaching *to, size_t place, int fd)
+{
+	_cleanup_close_ int perf_fd = fd;
+	int link_fd = bpf_link_create(to->prog_fd, perf_fd, BPF_PERF_EVENT, NULL), err;
+
+	/* Of an attach type that it does not know a kernel says that it is invalid. */
+	if (link_fd < 0)
+		return errno == EINVAL ? -EOPNOTSUPP : -errno;
+	err = probes_add(to->probes, link_fd);
+	if (!err && ioctl(perf_fd, PERF_EVENT_IOC_ENABLE, 0))
+		err = -errno;
+	return err ? err : keep_link(to, place, link_fd);
+}
+
 /* Open @attr on one CPU: the program runs on all of them. 0 or negative errno. */
-static int attach(struct perf_event_attr *attr, int prog_fd, struct probes *probes)
+static int attach(const struct attaching *to, size_t place, struct perf_event_attr *attr)
 {
 	int fd, err;
 
+	if (is_attached(to, place))
+		return 0;
 	fd = perf_open(attr, -1, 0, 0);
-	err = probes_add(probes, fd);
+	if (fd >= 0 && to->pins)
+		return attach_link(to, place, fd);
+	err = probes_add(to->probes, fd);
 	if (err)
 		return err;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, to->prog_fd) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		return -errno;
 	return 0;
 }
 
-static int attach_tracepoints(const struct event *event, int prog_fd, struct probes *probes)
+static int attach_tracepoints(const struct attaching *to)
 {
+	const struct event *event = to->event;
 	int err = 0;
 
 	for (size_t i = 0; i < event->tracepoint_cnt && !err; i++) {
@@ -114,7 +172,7 @@ static int attach_tracepoints(const struct event *event, int prog_fd, struct pro
 
 		perf_attr_init(event, &attr);
 		attr.config = event->tracepoint_ids[i];
-		err = attach(&attr, prog_fd, probes);
+		err = attach(to, i, &attr);
 	}
 	if (err)
 		log_error("tracepoint '%s': %s", event->name, strerror(-err));
@@ -131,18 +189,18 @@ static void log_place(const struct event *event, const struct event_site *site, 
 		  site->path ? " of " : "", site->path ? site->path : "", strerror(-err));
 }
 
-static int attach_places(const struct event *event, int prog_fd, bool at_return,
-			 struct probes *probes)
+static int attach_places(const struct attaching *to)
 {
+	const struct event *event = to->event;
 	int err = 0;
 
 	for (size_t i = 0; i < event->site_cnt && !err; i++) {
 		const struct event_site *site = &event->sites[i];
 		struct perf_event_attr attr;
 
-		err = perf_attr_probe(site, at_return, &attr);
+		err = perf_attr_probe(site, to->at_return, &attr);
 		if (!err)
-			err = attach(&attr, prog_fd, probes);
+			err = attach(to, i, &attr);
 		if (err)
 			log_place(event, site, err);
 	}
@@ -164,25 +222,37 @@ static uint32_t take_file(const struct event *event, size_t first, uint64_t *off
 	return cnt;
 }
 
-static int attach_multi(const struct event *event, int prog_fd, bool at_return,
-			struct probes *probes)
+/* As many sites as @attr has, from the one of number @place on, by one link. */
+static int attach_file(const struct attaching *to, size_t place, struct multi_link_attr *attr)
 {
+	int fd, err;
+
+	if (is_attached(to, place))
+		return 0;
+	fd = sys_bpf(BPF_LINK_CREATE, attr, sizeof(*attr));
+	err = probes_add(to->probes, fd);
+	return err || !to->pins ? err : keep_link(to, place, fd);
+}
+
+static int attach_multi(const struct attaching *to)
+{
+	const struct event *event = to->event;
 	_cleanup_free_ uint64_t *offsets = calloc(2 * event->site_cnt, sizeof(*offsets));
 	uint64_t *semaphores = offsets ? offsets + event->site_cnt : NULL;
 	int err = offsets ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < event->site_cnt && !err;) {
 		struct multi_link_attr attr = {
-			.prog_fd = prog_fd,
+			.prog_fd = to->prog_fd,
 			.attach_type = UPROBE_MULTI_ATTACH_TYPE,
 			.path = (uintptr_t)event->sites[i].path,
 			.offsets = (uintptr_t)offsets,
 			.semaphore_offs = (uintptr_t)semaphores,
 			.cnt = take_file(event, i, offsets, semaphores),
-			.multi_flags = at_return ? MULTI_IS_RETURN : 0,
+			.multi_flags = to->at_return ? MULTI_IS_RETURN : 0,
 		};
 
-		err = probes_add(probes, sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr)));
+		err = attach_file(to, i, &attr);
 		if (err)
 			log_place(event, &event->sites[i], err);
 		i += attr.cnt;
@@ -191,16 +261,22 @@ static int attach_multi(const struct event *event, int prog_fd, bool at_return,
 }
 
 int probes_open(const struct event *event, int prog_fd, enum probes_where where,
-		struct probes *probes)
+		const struct probe_pins *pins, struct probes *probes)
 {
-	bool at_return = event_is_return(event->spec.kind) && where == PROBES_AT_KIND;
+	const struct attaching to = {
+		.event = event,
+		.prog_fd = prog_fd,
+		.at_return = event_is_return(event->spec.kind) && where == PROBES_AT_KIND,
+		.pins = pins && pins->pins ? pins : NULL,
+		.probes = probes,
+	};
 
 	*probes = (struct probes){0};
 	if (event->spec.kind == EVENT_TRACEPOINT)
-		return attach_tracepoints(event, prog_fd, probes);
+		return attach_tracepoints(&to);
 	if (event_is_user_probe(event->spec.kind) && probes_have_multi())
-		return attach_multi(event, prog_fd, at_return, probes);
-	return attach_places(event, prog_fd, at_return, probes);
+		return attach_multi(&to);
+	return attach_places(&to);
 }
 
 void probes_close(struct probes *probes)

@@ -260,6 +260,14 @@ int row_store_find(const struct row_store *store, uint32_t exe_id, uint64_t file
 	return 0;
 }
 
+bool row_store_has(const struct row_store *store, uint32_t exe_id)
+{
+	for (size_t i = 0; i < store->cnt; i++)
+		if (store->items[i].exe_id == exe_id)
+			return true;
+	return false;
+}
+
 void row_store_used(struct row_store *store, uint32_t exe_id, uint64_t drain_nr)
 {
 	for (size_t i = 0; i < store->cnt; i++) {

@@ -61,6 +61,9 @@ int row_store_find(const struct row_store *store, uint32_t exe_id, uint64_t file
 void row_store_refuse(struct row_store *store, uint32_t exe_id, const struct bp_exe_key *key,
 		      enum bp_rows_state why);
 
+/* Are there rows of @exe_id? */
+bool row_store_has(const struct row_store *store, uint32_t exe_id);
+
 /* A frame of @exe_id was seen in drain @drain_nr. */
 void row_store_used(struct row_store *store, uint32_t exe_id, uint64_t drain_nr);
 

@@ -58,6 +58,13 @@ int rows_feed_ask(struct rows_feed *feed)
 		struct exe_entry *exe = &feed->exes->items[feed->asked_cnt];
 		int err;
 
+		/* Of who recorded before us. */
+		if (exe->rows_at == ROWS_AWAITED && row_store_has(&feed->store, exe->id))
+			exe->rows_at = ROWS_STORED;
+		if (exe->rows_at != ROWS_AWAITED) {
+			feed->taken_cnt++;
+			continue;
+		}
 		if (exe->module->fd < 0 && exe->module->kind != MODULE_VDSO) {
 			refuse(feed, exe);
 			feed->taken_cnt++;

@@ -2,7 +2,6 @@
 /* The events of a recording, from their names to their books. */
 #include "capture/samplers.h"
 
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,14 +147,15 @@ void samplers_configure(const struct samplers *samplers, const struct capture_op
 /* Where calls are timed their beginnings are probed too, and first. */
 static int sampler_attach(struct sampler *sampler, struct loader *loader, uint32_t nr)
 {
+	const struct probe_pins call_pins = {loader->pins, 'f', nr}, pins = {loader->pins, 'e', nr};
 	struct event *event = &sampler->event;
-	const struct bpf_program *call = loader->programs.calls[nr];
-	int err = 0;
+	int call_fd = loader_call_fd(loader, nr), err = 0;
 
-	if (call)
-		err = probes_open(event, bpf_program__fd(call), PROBES_AT_ENTRY,
+	if (call_fd >= 0)
+		err = probes_open(event, call_fd, PROBES_AT_ENTRY, &call_pins,
 				  &sampler->call_probes);
-	return err ? err : probes_open(event, sampler->prog_fd, PROBES_AT_KIND, &sampler->probes);
+	return err ? err
+		   : probes_open(event, sampler->prog_fd, PROBES_AT_KIND, &pins, &sampler->probes);
 }
 
 int samplers_open(struct samplers *samplers, struct loader *loader, const struct number_set *cpus,
@@ -166,14 +166,15 @@ int samplers_open(struct samplers *samplers, struct loader *loader, const struct
 	for (uint32_t i = 0; i < samplers->cnt && !err; i++) {
 		struct sampler *sampler = &samplers->items[i];
 
-		sampler->prog_fd = bpf_program__fd(loader->programs.samplers[i]);
+		sampler->prog_fd = loader_sampler_fd(loader, i);
 		err = books_init(&sampler->books, present,
 				 is_counter(sampler) ? loader_idle_fd(loader) : -1);
 		if (err)
 			return err;
-		err = is_counter(sampler) ? perf_events_open(&sampler->counters, &sampler->event,
-							     cpus, sampler->prog_fd)
-					  : sampler_attach(sampler, loader, i);
+		err = is_counter(sampler)
+			      ? perf_events_open(&sampler->counters, &sampler->event, cpus,
+						 sampler->prog_fd, loader->pins, i)
+			      : sampler_attach(sampler, loader, i);
 	}
 	return err;
 }
@@ -208,10 +209,11 @@ int samplers_enable(struct samplers *samplers, struct loader *loader)
 		struct sampler *sampler = &samplers->items[i];
 		int err = 0;
 
-		books_start(&sampler->books);
+		if (!loader_is_resumed(loader))
+			books_start(&sampler->books);
 		if (is_counter(sampler))
 			err = perf_events_enable(&sampler->counters);
-		else
+		else if (!loader_is_resumed(loader))
 			sampler->misses_before = program_misses(sampler);
 		if (err) {
 			log_error("enable event '%s': %s", sampler->event.name, strerror(-err));
@@ -296,6 +298,18 @@ void samplers_read_ticks(struct samplers *samplers)
 		perf_events_read_ticks(&samplers->items[i].counters);
 }
 
+void samplers_mark_end(struct samplers *samplers)
+{
+	samplers_read_ticks(samplers);
+	for (uint32_t i = 0; i < samplers->cnt; i++) {
+		struct sampler *sampler = &samplers->items[i];
+
+		books_mark_end(&sampler->books);
+		sampler->misses_end = program_misses(sampler);
+		sampler->is_marked = true;
+	}
+}
+
 uint64_t samplers_add(struct samplers *samplers, uint32_t shard,
 		      const struct bp_event_counters *counters)
 {
@@ -313,6 +327,9 @@ int sampler_close_window(struct sampler *sampler, bool is_at_rest, struct ledger
 	struct program_stats stats;
 
 	loader_program_stats(sampler->prog_fd, &stats);
+	if (sampler->is_marked)
+		stats.misses = sampler->misses_end;
+	sampler->is_marked = false;
 	snprintf(event->name, sizeof(event->name), "%s", sampler->event.name);
 	snprintf(event->unit, sizeof(event->unit), "samples");
 	event->period = sampler->event.period;

@@ -18,6 +18,7 @@
 #include "event/event.h"
 
 struct loader;
+struct pins;
 
 struct sampler {
 	struct event event; /* *owned* */
@@ -28,6 +29,8 @@ struct sampler {
 	struct probes call_probes; /* --elapsed: at the entries */
 	struct books books;
 	uint64_t misses_before; /* of the program, before sampling began */
+	uint64_t misses_end; /* as of the window's end, where that is marked */
+	bool is_marked;
 };
 
 struct samplers {
@@ -75,6 +78,20 @@ void samplers_read_ticks(struct samplers *samplers);
 /* Add a drained shard's counters, all of them; what was recorded is returned. */
 uint64_t samplers_add(struct samplers *samplers, uint32_t shard,
 		      const struct bp_event_counters *counters);
+
+/* The window ends now: what is counted elsewhere is read. To be called right before the epoch is
+ * flipped, as perf_events_read_ticks(). */
+void samplers_mark_end(struct samplers *samplers);
+
+/*
+ * What the books stand at, in @pins, under the last bit of the number of the epoch that begins
+ * there: its marks (as the window before it ends) and its totals (when that is closed); and back:
+ * the beginning of a window from both, its end from the marks.
+ */
+void samplers_save_marks(const struct samplers *samplers, struct pins *pins, uint32_t parity);
+void samplers_save_totals(const struct samplers *samplers, struct pins *pins, uint32_t parity);
+void samplers_load_begin(struct samplers *samplers, struct pins *pins, uint32_t parity);
+void samplers_load_end(struct samplers *samplers, struct pins *pins, uint32_t parity);
 
 /* The rows of one event's window. @is_at_rest: nothing runs any more, and the kernel's run counts
  * can be asked. 0 or -ENOMEM. */

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ring's reader: records in order, unfinished and dropped ones, the seam, and what stays until
+ * it is released. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/bpf.h>
+
+#include "capture/ring_reader.h"
+
+enum { BYTES = 64 };
+
+/* A ring as the kernel has it: what is written to one half of data stands in the other too. */
+struct fake {
+	uint64_t consumer, producer;
+	_Alignas(8) uint8_t data[2 * BYTES];
+	struct ring_reader reader;
+};
+
+static void fake_init(struct fake *fake, uint64_t begin)
+{
+	memset(fake, 0, sizeof(*fake));
+	fake->consumer = fake->producer = begin;
+	fake->reader = (struct ring_reader){
+		.consumer = &fake->consumer,
+		.producer = &fake->producer,
+		.data = fake->data,
+		.bytes = BYTES,
+		.pos = begin,
+	};
+}
+
+static void fake_byte(struct fake *fake, uint64_t at, uint8_t byte)
+{
+	fake->data[at % BYTES] = fake->data[at % BYTES + BYTES] = byte;
+}
+
+/* A record of @len times @fill, its head with @flags. Returns where it begins. */
+static uint64_t fake_write(struct fake *fake, uint32_t len, uint32_t flags, uint8_t fill)
+{
+	uint32_t head[2] = {len | flags, 0};
+	uint64_t at = fake->producer;
+
+	for (uint32_t i = 0; i < sizeof(head); i++)
+		fake_byte(fake, at + i, ((uint8_t *)head)[i]);
+	for (uint32_t i = 0; i < len; i++)
+		fake_byte(fake, at + 8 + i, fill);
+	fake->producer = at + (len + 8 + 7) / 8 * 8;
+	return at;
+}
+
+static void assert_next(struct fake *fake, uint64_t wanted_at, uint32_t wanted_len, uint8_t fill)
+{
+	const uint8_t *bytes;
+	const void *data;
+	uint64_t at;
+	uint32_t len;
+
+	assert_int_equal(ring_reader_next(&fake->reader, &data, &len, &at), 1);
+	assert_int_equal(at, wanted_at);
+	assert_int_equal(len, wanted_len);
+	bytes = data;
+	for (uint32_t i = 0; i < len; i++)
+		assert_int_equal(bytes[i], fill);
+}
+
+static int next_is(struct fake *fake)
+{
+	const void *data;
+	uint64_t at;
+	uint32_t len;
+
+	return ring_reader_next(&fake->reader, &data, &len, &at);
+}
+
+static void test_in_order(void **state)
+{
+	struct fake fake;
+	uint64_t first, second;
+
+	fake_init(&fake, 0);
+	assert_int_equal(next_is(&fake), 0);
+	first = fake_write(&fake, 5, 0, 1);
+	fake_write(&fake, 3, BPF_RINGBUF_DISCARD_BIT, 9);
+	second = fake_write(&fake, 8, 0, 2);
+	assert_next(&fake, first, 5, 1);
+	assert_next(&fake, second, 8, 2);
+	assert_int_equal(next_is(&fake), 0);
+}
+
+/* A record that is being written stops what comes behind it, too. */
+static void test_unfinished(void **state)
+{
+	struct fake fake;
+	uint64_t first, second;
+
+	fake_init(&fake, 0);
+	first = fake_write(&fake, 4, BPF_RINGBUF_BUSY_BIT, 1);
+	second = fake_write(&fake, 4, 0, 2);
+	assert_int_equal(next_is(&fake), 0);
+	fake_byte(&fake, first + 3, 0);
+	assert_next(&fake, first, 4, 1);
+	assert_next(&fake, second, 4, 2);
+}
+
+static void test_over_the_seam(void **state)
+{
+	struct fake fake;
+	uint64_t at;
+
+	fake_init(&fake, 10 * BYTES + 40);
+	at = fake_write(&fake, 30, 0, 7);
+	assert_next(&fake, at, 30, 7);
+}
+
+/* What was read and not released is read again by who comes after. */
+static void test_held(void **state)
+{
+	struct fake fake;
+	uint64_t first, second;
+
+	fake_init(&fake, 0);
+	first = fake_write(&fake, 4, 0, 1);
+	second = fake_write(&fake, 4, 0, 2);
+	assert_next(&fake, first, 4, 1);
+	assert_int_equal(ring_reader_held_bytes(&fake.reader), 32);
+	fake.reader.pos = fake.consumer;
+	assert_next(&fake, first, 4, 1);
+	assert_next(&fake, second, 4, 2);
+	ring_reader_release(&fake.reader, second);
+	assert_int_equal(fake.consumer, second);
+	ring_reader_release(&fake.reader, first);
+	assert_int_equal(fake.consumer, second);
+	fake.reader.pos = fake.consumer;
+	assert_next(&fake, second, 4, 2);
+	ring_reader_release(&fake.reader, UINT64_MAX);
+	assert_int_equal(fake.consumer, fake.producer);
+	assert_int_equal(ring_reader_held_bytes(&fake.reader), 0);
+}
+
+static void test_damaged(void **state)
+{
+	struct fake fake;
+
+	fake_init(&fake, 0);
+	fake_write(&fake, 4, 0, 1);
+	fake_byte(&fake, 0, 60);
+	assert_int_equal(next_is(&fake), -EBADMSG);
+	assert_int_equal(fake.reader.pos, 0);
+	fake.producer = BYTES + 8;
+	assert_int_equal(next_is(&fake), -EBADMSG);
+	fake_init(&fake, 16);
+	fake.producer = 8;
+	assert_int_equal(next_is(&fake), -EBADMSG);
+	fake_init(&fake, 4);
+	fake.producer = 16;
+	assert_int_equal(next_is(&fake), -EBADMSG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_in_order),      cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_over_the_seam), cmocka_unit_test(test_held),
+		cmocka_unit_test(test_damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
