@@ -268,6 +268,14 @@ bench-html: all ## the report of a million nodes: writing, opening, zooming, sea
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
 	@BUILD=$(O) tests/bench/html
 
+.PHONY: bench-store
+bench-store: $(O)/tests/store_day ## a generated day in the local store: bytes per sample, times of reads
+	@folder=$$(mktemp -d) && $(O)/tests/store_day "$$folder"; status=$$?; rm -rf "$$folder"; exit $$status
+
+$(O)/tests/store_day: tests/bench/store_day.c $(O)/libbpfprof.a
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
+
 .PHONY: bench-top
 bench-top: all ## what the live table costs beside perf top
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi

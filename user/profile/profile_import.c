@@ -86,7 +86,7 @@ static uint32_t import_mapping(struct profile_import *import, uint32_t id)
 	return import->mappings[id];
 }
 
-static uint32_t import_function(struct profile_import *import, uint32_t id)
+uint32_t profile_import_function(struct profile_import *import, uint32_t id)
 {
 	struct profile_function function;
 
@@ -114,13 +114,14 @@ static uint32_t copy_location(struct profile_import *import, const struct profil
 		return PROFILE_NONE;
 	for (uint32_t i = 0; i < loc->line_cnt; i++) {
 		import->lines[i] = import->src->lines[loc->first_line + i];
-		import->lines[i].function = import_function(import, import->lines[i].function);
+		import->lines[i].function =
+			profile_import_function(import, import->lines[i].function);
 	}
 	return profile_location_lines(import->dst, mapping, address, loc->flags, import->lines,
 				      loc->line_cnt);
 }
 
-static uint32_t import_location(struct profile_import *import, uint32_t id)
+uint32_t profile_import_location(struct profile_import *import, uint32_t id)
 {
 	if (import->locations[id] == PROFILE_NONE)
 		import->locations[id] = copy_location(import, &import->src->locations[id]);
@@ -137,8 +138,8 @@ uint32_t profile_import_stack(struct profile_import *import, uint32_t id)
 			     sizeof(*import->ids)))
 		return PROFILE_NONE;
 	for (uint32_t i = 0; i < stack->cnt; i++)
-		import->ids[i] =
-			import_location(import, import->src->stack_locations[stack->first + i]);
+		import->ids[i] = profile_import_location(
+			import, import->src->stack_locations[stack->first + i]);
 	import->stacks[id] = profile_stack(import->dst, import->ids, stack->cnt);
 	return import->stacks[id];
 }

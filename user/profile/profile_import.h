@@ -38,6 +38,8 @@ void profile_import_deinit(struct profile_import *import);
  * failure; the string of PROFILE_NONE is PROFILE_NONE.
  */
 uint32_t profile_import_string(struct profile_import *import, uint32_t id);
+uint32_t profile_import_function(struct profile_import *import, uint32_t id);
+uint32_t profile_import_location(struct profile_import *import, uint32_t id);
 uint32_t profile_import_stack(struct profile_import *import, uint32_t id);
 uint32_t profile_import_label_set(struct profile_import *import, uint32_t id);
 

@@ -13,10 +13,11 @@ enum {
 	IO_PRIMARY = 0xff, /* of an extended result code */
 };
 
-/* What the kernel said where SQLite failed to read or write. */
+/* What the kernel said where SQLite failed to read or write: errno, which our calls set to 0
+ * before. SQLite (3.40) itself forgets it when a COMMIT fails. */
 static int io_errno(sqlite3 *db, int fallback)
 {
-	int err = sqlite3_system_errno(db);
+	int err = errno ? errno : sqlite3_system_errno(db);
 
 	switch (err) {
 	case ENOSPC:
@@ -72,13 +73,17 @@ int db_errno(sqlite3 *db, int code)
 
 int db_exec(sqlite3 *db, const char *sql)
 {
+	errno = 0;
 	return db_errno(db, sqlite3_exec(db, sql, NULL, NULL, NULL));
 }
 
 sqlite3_stmt *db_prepare(sqlite3 *db, const char *sql)
 {
 	sqlite3_stmt *stmt = NULL;
-	int err = db_errno(db, sqlite3_prepare_v2(db, sql, -1, &stmt, NULL));
+	int err;
+
+	errno = 0;
+	err = db_errno(db, sqlite3_prepare_v2(db, sql, -1, &stmt, NULL));
 
 	if (!err)
 		return stmt;
@@ -98,6 +103,7 @@ int db_step(sqlite3_stmt *stmt)
 
 	if (!stmt)
 		return errno ? -errno : -EIO;
+	errno = 0;
 	code = sqlite3_step(stmt);
 	return code == SQLITE_ROW ? 1 : db_errno(sqlite3_db_handle(stmt), code);
 }
@@ -167,9 +173,11 @@ static int set_up_writer(sqlite3 *db)
 static int try_open(const char *name, int flags, sqlite3 **out)
 {
 	sqlite3 *db = NULL;
-	int code = sqlite3_open_v2(name, &db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
-	int err = db ? db_errno(db, code) : -ENOMEM;
+	int code, err;
 
+	errno = 0;
+	code = sqlite3_open_v2(name, &db, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+	err = db ? db_errno(db, code) : -ENOMEM;
 	if (!err) {
 		sqlite3_extended_result_codes(db, 1);
 		sqlite3_busy_timeout(db, BUSY_TIMEOUT_MS);

@@ -79,7 +79,7 @@ struct store_window {
 	struct store_origin origin;
 	uint64_t start_ns, end_ns; /* UTC */
 	/* Borrowed. Its labels are stored as they are, but numbers too; locations without lines are
-	 * named later, store_each_unnamed(). */
+	 * named later, store_unnamed(). */
 	const struct profile *prof;
 	const struct ledger *ledger; /* borrowed */
 	const struct store_kind *kinds; /* borrowed */
@@ -94,6 +94,22 @@ struct store_window {
 int store_add(struct store *store, const struct store_window *window, uint64_t *seq_out);
 
 bool store_has_origin(struct store *store, const struct store_origin *origin);
+
+/*
+ * Names that come after the samples. store_unnamed() makes @out (initialised by the call on
+ * success, profile_deinit()) a profile of at most @max locations without lines, those that were
+ * stored last first, of the dictionary that is being written; no samples. Its location i is number
+ * ids[i] (@ids: room for @max). The caller names what it can as in any profile
+ * (profile_set_lines(), symbolizer_run()), and store_set_names() makes those lines the names of all
+ * samples of that dictionary, earlier ones too, when it returns 0. Mappings stay as they are. What
+ * is not named by then is in the next call's answer again; when a dictionary ends (a UTC day) it
+ * stays unnamed.
+ */
+int store_unnamed(struct store *store, size_t max, struct profile *out, uint32_t *ids);
+
+/* @named, @ids: as store_unnamed() gave them; the store's windows may have become more meanwhile.
+ * -ESTALE: another dictionary has been begun, nothing was changed. Else errors as store_add(). */
+int store_set_names(struct store *store, const struct profile *named, const uint32_t *ids);
 
 /* Record that @window_cnt windows with @sample_cnt samples between two times (UTC) could not be
  * stored, for @reason ("ENOSPC"). Errors as store_add(). */

@@ -8,7 +8,7 @@
 #include "store/blob.h"
 #include "store/store_priv.h"
 
-enum { CURRENT_MAX_BYTES = 12 << 20 /* of the writer's dictionary: then it begins a new one */ };
+enum { CURRENT_MAX_BYTES = 24 << 20 /* of the writer's dictionary: then it begins a new one */ };
 
 #define NSEC_PER_DAY (86400 * NSEC_PER_SEC)
 

@@ -29,6 +29,7 @@ struct store {
 	struct generation current; /* its dictionary can grow; id 0: not loaded */
 	uint64_t current_day; /* since 1970, UTC */
 	bool current_is_new; /* no row of the database has it yet */
+	uint64_t unnamed_id; /* the generation of the last store_unnamed() */
 };
 
 /* store.c: the error of an operation on @store, logged once as "store: @what 'PATH': ..."; returns
