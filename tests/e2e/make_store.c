@@ -59,7 +59,7 @@ static const struct store_kind kinds[] = {
 
 static int count_of(const struct row *row, uint64_t minute)
 {
-	return minute % WINDOWS < WINDOWS / 2 ? row->early : row->late;
+	return minute < WINDOWS / 2 ? row->early : row->late;
 }
 
 static void add_label(struct profile *prof, struct profile_label *labels, size_t *cnt,

@@ -40,7 +40,7 @@ answers()
 }
 
 # --- Help ---
-for command in record report convert stat list doctor; do
+for command in record report convert stat list doctor query store; do
 	answers "Usage: bpfprof" $command --help
 	answers "Usage: bpfprof" $command -h
 	answers "Usage: bpfprof" help $command
@@ -176,6 +176,38 @@ fails 1 "no function 'nothing' in the profile (--callers)" report --callers noth
 fails 2 "option '--sort': 'size' is not one of self, total, name" report --sort size "$dir/good.folded"
 fails 2 "option '--percent-limit': '101' is not a percentage" report --percent-limit 101 "$dir/good.folded"
 fails 2 "unexpected argument 'x'" doctor x
+
+# --- query and store ---
+fails 2 "what is to be shown is missing: top, flame, diff, labels or kinds" query
+fails 2 "'tpo' is none of top, flame, diff, labels, kinds (did you mean 'top'?)" query tpo
+fails 2 "unexpected argument 'flame'" query top flame
+fails 2 "option '--since': '30' is not a time (wanted: 15m, 1h or 2d back from now" query top --since 30
+fails 2 "option '--until': '2026-02-30' is not a time" query top --until 2026-02-30
+fails 2 "option '--since': '1960-01-01T00:00:00Z' is not between 1970 and 2554" query top --since 1960-01-01T00:00:00Z
+fails 2 "option '--since': not before --until" query top --since 1h --until 2h
+fails 2 "option '--since': not before the present" query top --since now
+fails 2 "option '--select': 'web' is not of the form KEY=GLOB" query top --select web
+fails 2 "option '--by': a label in 'a,,b' has no name" query top --by a,,b
+fails 2 "option '--output': not of top (of flame, diff)" query top -o x.svg
+fails 2 "option '--before-since': not of flame (of diff)" query flame --before-since 1d
+fails 2 "option '--kind': not of kinds" query kinds --kind cpu
+fails 2 "options '--sort' and '--by' of top exclude each other" query top --sort self --by comm
+fails 2 "option '--sort': 'total' is not one of change" query diff --sort total
+fails 2 "the two ranges overlap" query diff --before-since 30m --before-until now
+fails 2 "output 'x.foo': unknown extension" query flame -o x.foo
+fails 2 "a difference can be" query diff -o x.dot
+fails 2 "fleet stores are not supported by this build yet" query top --store clickhouse://host/db
+fails 2 "not the name of a store" query top --store http://host/
+for view in top flame diff labels kinds; do
+	fails 1 "no store at 'nowhere.db': is the agent running? (bpfprof agent" query $view --store nowhere.db
+done
+fails 2 "what is to be done is missing: init, migrate, fsck or sizes" store
+fails 2 "'fsk' is none of init, migrate, fsck, sizes (did you mean 'fsck'?" store fsk
+fails 2 "option '--json': of sizes only" store fsck --json
+fails 2 "fleet stores are not supported by this build yet" store init --store clickhouse://host/db
+for action in migrate fsck sizes; do
+	fails 1 "no store at 'nowhere.db'" store $action --store nowhere.db
+done
 
 # --- What works without recording ---
 answers " 83.33%          5    83.33%          5  work" report "$dir/good.folded"

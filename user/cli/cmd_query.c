@@ -112,7 +112,9 @@ const struct opts_spec query_spec = {
 		   "kinds   which kinds of samples there are\n"
 		   "\n"
 		   "What of the range is stored, and what is missing, is told on stderr. Where\n"
-		   "nothing was sampled the exit status is 4; flame writes its files all the same.",
+		   "nothing was sampled the exit status is 4; the files of flame then say why, "
+		   "unless\n"
+		   "the store is empty: there are none then.",
 	.is_unprivileged = true,
 	.options = query_options,
 	.examples = query_examples,
