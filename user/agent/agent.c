@@ -160,7 +160,7 @@ static int wait_while_forbidden(struct agent *agent)
 		 LEDGER_STOP_FILE);
 	capture_stop(old.capture);
 	err = agent_take_window(agent, &old, true);
-	agent_recording_close(&old);
+	agent_recording_end(&old);
 	agent->recording = (struct agent_recording){.capture = NULL};
 	while (!err && !agent->events.ends && guard_file_counts(LEDGER_STOP_FILE, NULL)) {
 		struct pollfd fd = {.fd = agent->events.signal_fd, .events = POLLIN};
@@ -177,12 +177,13 @@ static int wait_while_forbidden(struct agent *agent)
 	return err;
 }
 
-/* One slice of a window that ends at *@window_ns. 0, or negative errno after log_error(). */
-static int run_slice(struct agent *agent, uint64_t window_ns)
+/* One slice of a window that ends at *@window_ns, which is set to now where the kernel's side is
+ * full. 0, or negative errno after log_error(). */
+static int run_slice(struct agent *agent, uint64_t *window_ns)
 {
 	uint64_t slice_ns =
 		earlier(SLICE_NS, agent->notify.watchdog_ns ? agent->notify.watchdog_ns : SLICE_NS);
-	uint64_t until_ns = earlier(window_ns, clock_monotonic_ns() + slice_ns);
+	uint64_t until_ns = earlier(*window_ns, clock_monotonic_ns() + slice_ns);
 	int wake = capture_run(agent->recording.capture, until_ns, agent->events.wake_fd);
 
 	if (wake < 0) {
@@ -192,6 +193,8 @@ static int run_slice(struct agent *agent, uint64_t window_ns)
 	if (agent->notify.watchdog_ns)
 		notify_send(&agent->notify, "WATCHDOG=1");
 	events_take(&agent->events);
+	if (wake == CAPTURE_EPOCH_FULL)
+		*window_ns = clock_monotonic_ns();
 	if (wake == CAPTURE_STOPPED)
 		return wait_while_forbidden(agent);
 	if (wake == CAPTURE_TARGET_GONE) {
@@ -215,7 +218,7 @@ static int run(struct agent *agent)
 	int err = 0;
 
 	while (!err && !agent->is_broken && !agent->events.ends) {
-		err = run_slice(agent, window_ns);
+		err = run_slice(agent, &window_ns);
 		if (err || agent->events.ends)
 			break;
 		if (agent->events.reloads) {

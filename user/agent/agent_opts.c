@@ -80,6 +80,13 @@ static const struct opt agent_options[] = {
 	{OPT_STRING, 0, "btf", "FILE", AT(record.btf, const char *), .flags = OPT_IS_FILE,
 	 .help = "kernel types for a kernel without /sys/kernel/btf/vmlinux"},
 
+	{OPT_GROUP, .help = "Across restarts (Linux 5.15 and newer, without waits: --no-off-cpu)"},
+	{OPT_STRING, 0, "pin-dir", "DIR", AT(pin_dir, const char *), .flags = OPT_IS_FILE,
+	 .help = "recording goes on in the kernel while no agent runs, and the next one goes on "
+		 "with it (default: " AGENT_PIN_DIR "; none: it ends with the agent)"},
+	{OPT_FLAG, 0, "detach", AT(detach, bool), .flags = OPT_NOT_IN_FILE,
+	 .help = "end what goes on in --pin-dir, remove it, and end"},
+
 	{OPT_GROUP, .help = "HTTP"},
 	{OPT_STRING, 0, "listen", "ADDR", AT(listen.address, const char *),
 	 .help = "address and port (default: 127.0.0.1:7337)"},
@@ -120,6 +127,7 @@ static void set_defaults(struct agent_opts *opts)
 		.compact_after_ns = 3600 * NSEC_PER_SEC,
 		.off_cpu = true,
 		.max_cpu_percent = 1,
+		.pin_dir = AGENT_PIN_DIR,
 		.listen = {.address = "127.0.0.1:7337"},
 		.record = {.freq_hz = FREQ_DEFAULT_HZ,
 			   .interval_ns = INTERVAL_DEFAULT_S * NSEC_PER_SEC},

@@ -13,6 +13,8 @@ struct agent_listen {
 	const char *token_file, *tls_cert, *tls_key; /* NULL: none */
 };
 
+#define AGENT_PIN_DIR "/sys/fs/bpf/bpfprof"
+
 struct agent_opts {
 	const char *config_path; /* NULL: none */
 	bool check_config;
@@ -21,6 +23,8 @@ struct agent_opts {
 	bool off_cpu, inlines;
 	double max_cpu_percent;
 	struct opts_list labels;
+	const char *pin_dir; /* "none": nothing is pinned */
+	bool detach;
 	struct agent_listen listen;
 	struct record_opts record;
 

@@ -26,10 +26,11 @@ struct agent_meters {
 /* One recording: of a change of what is recorded there are two for a moment. */
 struct agent_recording {
 	struct capture *capture; /* owned; NULL: none */
-	struct store_origin origin; /* of its next window */
+	uint64_t window_nr; /* of its next window */
 	const char *events[AGENT_EVENTS_MAX]; /* borrowed from @capture */
 	uint32_t event_cnt;
 	bool has_waits;
+	char *pin_dir; /* owned: it outlives us there; NULL: it does not */
 	size_t looked_cnt; /* label sets of the window that goes on whose process was looked up */
 	struct ledger_cost cost; /* as read at the end of the last window */
 	uint64_t started_ns; /* CLOCK_MONOTONIC */
@@ -74,6 +75,9 @@ void agent_recording_close(struct agent_recording *rec);
 
 /* Look up whoever has been sampled since the last call. */
 void agent_look_up(struct agent *agent);
+
+/* @rec, whose last window was taken, ends for good, also in the kernel. */
+void agent_recording_end(struct agent_recording *rec);
 
 /*
  * Another recording in the place of the one that goes on, whose last window is stored; @fresh

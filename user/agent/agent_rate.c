@@ -99,7 +99,8 @@ int agent_adapt(struct agent *agent, struct agent_recording *rec, const struct l
 	enum rate_step step = RATE_KEEP;
 
 	take_share(agent, ledger->cost.bpf_run_ns);
-	if (agent->meters.now_ns - rec->started_ns > SETTLE_NS)
+	/* Counters that outlive us have the rate that they were opened with. */
+	if (!rec->pin_dir && agent->meters.now_ns - rec->started_ns > SETTLE_NS)
 		step = rate_step(&agent->rate, agent->meters.now_ns, agent->share, is_memory);
 	tell(agent, step, hz_before, is_memory);
 	agent->values.freq_hz = agent->rate.hz;

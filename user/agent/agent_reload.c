@@ -67,11 +67,11 @@ static int apply(struct agent *agent, const struct agent_opts *fresh)
 
 	if (!is_alike || before.opts.max_hz != wanted.max_hz)
 		rate_init(&agent->rate, &wanted);
-	if (!is_alike)
+	if (!is_alike || (agent->rate.hz != before.hz && agent->recording.pin_dir))
 		err = agent_switch(agent, fresh);
 	else if (agent->rate.hz != before.hz)
 		err = agent_take_window(agent, &agent->recording, false);
-	if (!err && is_alike && agent->rate.hz != before.hz)
+	if (!err && is_alike && agent->rate.hz != before.hz && !agent->recording.pin_dir)
 		err = capture_set_freq(agent->recording.capture, agent->rate.hz);
 	if (err)
 		agent->rate = before;

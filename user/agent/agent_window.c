@@ -198,10 +198,22 @@ static void note_dropped(struct agent *agent, uint64_t before, bool is_ill)
 				 dropped);
 }
 
+static struct store_origin origin_of(const struct agent_recording *rec)
+{
+	struct store_origin origin = {.instance = 0};
+	struct capture_origin from;
+
+	capture_origin(rec->capture, &from);
+	memcpy(origin.boot_id, from.boot_id, sizeof(origin.boot_id) - 1);
+	origin.instance = from.instance;
+	origin.epoch = from.epoch;
+	return origin;
+}
+
 static int finish(struct agent *agent, struct agent_recording *rec, struct raw_window *raw,
 		  bool is_last)
 {
-	_cleanup_(agent_window_deinit) struct agent_window window = {.origin = rec->origin};
+	_cleanup_(agent_window_deinit) struct agent_window window = {.origin = origin_of(rec)};
 	uint64_t dropped_before = agent->spool.dropped_samples;
 	struct off_cpu *off = capture_off_cpu(rec->capture);
 	int err = name_frames(agent, rec, raw);
@@ -217,12 +229,12 @@ static int finish(struct agent *agent, struct agent_recording *rec, struct raw_w
 	window.start_ns = raw->prof->time_ns;
 	window.end_ns = raw->prof->time_ns + raw->prof->duration_ns;
 	window.ledger = take_ptr(raw->ledger);
-	rec->origin.epoch++;
 	spool_add(&agent->spool, &window, clock_monotonic_ns());
 	if (is_last)
 		spool_flush(&agent->spool, clock_monotonic_ns(), true);
 	note_dropped(agent, dropped_before, agent->spool.err);
-	return 0;
+	/* It is on the disk, or in our memory while the store is ill. */
+	return capture_commit(rec->capture);
 }
 
 int agent_take_window(struct agent *agent, struct agent_recording *rec, bool is_last)
@@ -233,10 +245,11 @@ int agent_take_window(struct agent *agent, struct agent_recording *rec, bool is_
 	int err = capture_window(rec->capture, &raw.prof, &raw.ledger);
 
 	rec->looked_cnt = 0;
+	rec->window_nr++;
 	if (!err && !is_last)
 		err = agent_adapt(agent, rec, raw.ledger);
 	if (err) {
-		log_error("window %llu: %s", (unsigned long long)rec->origin.epoch, strerror(-err));
+		log_error("window %llu: %s", (unsigned long long)rec->window_nr, strerror(-err));
 		return err;
 	}
 	drained_ns = clock_monotonic_ns();
@@ -244,7 +257,7 @@ int agent_take_window(struct agent *agent, struct agent_recording *rec, bool is_
 	cost = raw.ledger->cost;
 	err = finish(agent, rec, &raw, is_last);
 	if (err)
-		log_error("window %llu: %s", (unsigned long long)rec->origin.epoch, strerror(-err));
+		log_error("window %llu: %s", (unsigned long long)rec->window_nr, strerror(-err));
 	tell_store(agent);
 	if (!is_last)
 		maintain(agent);

@@ -50,7 +50,8 @@ static const unsigned int bpf_commands[] = {
 static const unsigned int load_commands[] = {
 	BPF_PROG_LOAD,	     BPF_BTF_LOAD,	   BPF_MAP_FREEZE,	 BPF_RAW_TRACEPOINT_OPEN,
 	BPF_ENABLE_STATS,    BPF_LINK_UPDATE,	   BPF_PROG_BIND_MAP,	 BPF_BTF_GET_FD_BY_ID,
-	BPF_BTF_GET_NEXT_ID, BPF_LINK_GET_NEXT_ID, BPF_MAP_GET_FD_BY_ID,
+	BPF_BTF_GET_NEXT_ID, BPF_LINK_GET_NEXT_ID, BPF_MAP_GET_FD_BY_ID, BPF_OBJ_PIN,
+	BPF_OBJ_GET,
 };
 
 /* Not TIOCSTI, which types for whoever reads the terminal after us. */

@@ -80,6 +80,7 @@ struct capture_opts {
 	const char *const *events; /* each as event_parse() has it, NULL-terminated; NULL or empty:
 				      cycles where there is a PMU, else cpu-clock */
 	uint64_t freq_hz; /* -F; 0: the event's default */
+	bool freq_is_for_clocks; /* -F, and of counters of a PMU: all else is sampled each time */
 	uint64_t period; /* -c; 0: likewise */
 	bool is_forced; /* whatever the events cost */
 	const char *where, *weight, *hist; /* expressions (event/expr.h); NULL: none */

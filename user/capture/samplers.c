@@ -94,6 +94,7 @@ int samplers_resolve(struct samplers *samplers, const struct capture_opts *opts)
 	const struct event_scope scope = {
 		.tgid = opts->tgids && opts->tgids->cnt ? (pid_t)opts->tgids->items[0] : 0,
 		.freq_hz = opts->freq_hz,
+		.freq_is_for_clocks = opts->freq_is_for_clocks,
 		.period = opts->period,
 	};
 	int err = 0;

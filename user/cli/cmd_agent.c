@@ -3,6 +3,7 @@
 #include "agent/agent.h"
 
 #include "base/cleanup.h"
+#include "capture/capture.h"
 #include "cli/cli.h"
 
 static int print_config(const struct agent_opts *opts)
@@ -14,13 +15,20 @@ static int print_config(const struct agent_opts *opts)
 	return cli_print(&out);
 }
 
+static int detach(const struct agent_opts *opts)
+{
+	return capture_detach_pinned(opts->pin_dir) ? CLI_FAILED : CLI_OK;
+}
+
 int cmd_agent(int argc, char **argv)
 {
 	struct agent_opts opts;
 	int status = CLI_OK;
 
 	if (agent_opts_parse(&opts, argc, argv, &status))
-		status = opts.check_config ? print_config(&opts) : agent_run(&opts, argc, argv);
+		status = opts.check_config ? print_config(&opts)
+			 : opts.detach	   ? detach(&opts)
+					   : agent_run(&opts, argc, argv);
 	agent_opts_deinit(&opts);
 	return status;
 }

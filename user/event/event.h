@@ -130,6 +130,7 @@ int event_parse(const char *text, struct event_spec **out, size_t *cnt, struct b
 struct event_scope {
 	pid_t tgid; /* bare library names and paths are those that this process sees; 0: ours */
 	uint64_t freq_hz, period; /* -F, -c; 0: not given */
+	bool freq_is_for_clocks; /* -F, and of counters of a PMU: all else is sampled each time */
 	bool is_counting; /* nothing will be sampled: PMUs that can only count will do */
 };
 

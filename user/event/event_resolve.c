@@ -92,7 +92,8 @@ bool event_set_freq(struct event *event, uint64_t freq_hz)
 static void set_rate(struct event *event, const struct event_scope *scope)
 {
 	const struct event_spec *spec = &event->spec;
-	uint64_t freq_hz = spec->freq_hz ? spec->freq_hz : scope->freq_hz;
+	bool is_for_it = !scope->freq_is_for_clocks || event->is_clock || is_pmu_counter(event);
+	uint64_t freq_hz = spec->freq_hz ? spec->freq_hz : is_for_it ? scope->freq_hz : 0;
 
 	event->period = spec->period ? spec->period : spec->freq_hz ? 0 : scope->period;
 	if (event->period)
