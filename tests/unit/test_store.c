@@ -61,6 +61,23 @@ static void test_round_trip(void **state)
 	profile_deinit(&sum);
 }
 
+/* Not everybody on the host may read whom it works for; nor is a link followed to where its owner
+ * wants a file. */
+static void test_private(void **state)
+{
+	const struct store_folder *folder = *state;
+	struct store *store = store_must_open(folder, STORE_WRITE);
+	char other[128];
+	struct stat st;
+
+	assert_int_equal(stat(folder->path, &st), 0);
+	assert_int_equal(st.st_mode & 0007, 0);
+	store_close(store);
+	snprintf(other, sizeof(other), "%s/link.db", folder->folder);
+	assert_int_equal(symlink("/nonexistent/store.db", other), 0);
+	assert_int_equal(store_open(other, STORE_WRITE, &store), -ELOOP);
+}
+
 static void test_replay(void **state)
 {
 	struct store *store = store_must_open(*state, STORE_WRITE);
@@ -174,6 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_private, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_replay, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
 	};

@@ -3,10 +3,13 @@
 #include "store/db.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "base/cleanup.h"
 
 enum {
 	BUSY_TIMEOUT_MS = 10000, /* a reader beside a checkpoint, two openings at once */
@@ -218,6 +221,15 @@ static bool uri_of(const char *path, const char *query, char *out, size_t size)
 	return !*path && (size_t)len < size;
 }
 
+/* What runs here, and for whom, is not for everybody to read: SQLite would make it so. Its further
+ * files get the mode of this one. */
+static int make_private(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640);
+
+	return fd < 0 ? -errno : 0;
+}
+
 int db_open(const char *path, bool is_writer, sqlite3 **out)
 {
 	char name[3 * PATH_MAX];
@@ -225,8 +237,11 @@ int db_open(const char *path, bool is_writer, sqlite3 **out)
 
 	if (!uri_of(path, "", name, sizeof(name)))
 		return -ENAMETOOLONG;
-	if (is_writer)
-		return try_open(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out);
+	if (is_writer) {
+		err = make_private(path);
+		return err ? err
+			   : try_open(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out);
+	}
 	err = try_open(name, SQLITE_OPEN_READONLY, out);
 	/* A copy without its -shm, in a folder that we may not write: nobody else has it open. */
 	if (err && err != -ENOENT && err != -EBADMSG && !has_log(path) &&
