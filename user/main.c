@@ -24,6 +24,7 @@ static const struct cli_command commands[] = {
 	{&agent_spec, cmd_agent},
 	{&query_spec, cmd_query},
 	{&store_spec, cmd_store},
+	{&serve_spec, cmd_serve},
 	{NULL},
 };
 /* clang-format on */

@@ -96,6 +96,7 @@ static void open_notify(struct agent *agent)
 
 static void deinit(struct agent *agent)
 {
+	agent_web_close(agent);
 	agent_recording_close(&agent->recording);
 	spool_deinit(&agent->spool);
 	store_close(agent->store);
@@ -168,6 +169,7 @@ static int wait_while_forbidden(struct agent *agent)
 		poll(&fd, 1, FORBIDDEN_LOOK_MS);
 		events_take(&agent->events);
 		notify_send(&agent->notify, "WATCHDOG=1");
+		atomic_store(&agent->round_ns, clock_monotonic_ns());
 	}
 	if (err || agent->events.ends)
 		return err;
@@ -192,6 +194,7 @@ static int run_slice(struct agent *agent, uint64_t *window_ns)
 	}
 	if (agent->notify.watchdog_ns)
 		notify_send(&agent->notify, "WATCHDOG=1");
+	atomic_store(&agent->round_ns, clock_monotonic_ns());
 	events_take(&agent->events);
 	if (wake == CAPTURE_EPOCH_FULL)
 		*window_ns = clock_monotonic_ns();
@@ -266,22 +269,34 @@ static int work(struct agent *agent)
 	open_notify(agent);
 	err = err ? err : record_targets_check(&agent->opts->record);
 	err = err ? err : open_store(agent);
+	err = err ? err : agent_web_open(agent);
 	err = err ? err : begin(agent);
 	if (err)
 		return err;
 	confine_agent(agent);
 	tell_start(agent);
-	err = run(agent);
+	err = agent_web_run(agent);
+	err = err ? err : run(agent);
 	return err ? (end(agent), err) : end(agent);
 }
 
 int agent_run(struct agent_opts *opts, int argc, char **argv)
 {
 	struct agent agent = {
-		.opts = opts, .argc = argc, .argv = argv, .notify = {.fd = -1}, .stats_fd = -1};
+		.opts = opts,
+		.argc = argc,
+		.argv = argv,
+		.notify = {.fd = -1},
+		.stats_fd = -1,
+		.helper = {.fd = -1},
+	};
 	int err;
 
 	signal(SIGPIPE, SIG_IGN);
+	/* Before anything is open. */
+	err = agent_web_prepare(&agent);
+	if (err)
+		return CLI_FAILED;
 	err = work(&agent);
 	deinit(&agent);
 	if (err && !log_error_is_told())

@@ -11,10 +11,14 @@
 #include "base/log.h"
 #include "cli/cli.h"
 #include "store/store.h"
+#include "web/listen.h"
 
 #define AT(member, type) .offset = OPT_AT(struct agent_opts, member, type)
 
 enum { FREQ_DEFAULT_HZ = 19, INTERVAL_DEFAULT_S = 10, MEMORY_LEAST = 32 << 20 };
+
+/* Told by its address from the same that somebody asked for. */
+static const char LISTEN_DEFAULT[] = "127.0.0.1:7337";
 
 #define DAY_NS (86400 * NSEC_PER_SEC)
 
@@ -89,7 +93,8 @@ static const struct opt agent_options[] = {
 
 	{OPT_GROUP, .help = "HTTP"},
 	{OPT_STRING, 0, "listen", "ADDR", AT(listen.address, const char *),
-	 .help = "address and port (default: 127.0.0.1:7337)"},
+	 .help = "address and port, a port, or unix:/PATH; none: nobody is answered (default: "
+		 "127.0.0.1:7337, and none where it is taken)"},
 	{OPT_STRING, 0, "token-file", "FILE", AT(listen.token_file, const char *),
 	 .flags = OPT_IS_FILE, .help = "whoever asks has to know what is in it"},
 	{OPT_STRING, 0, "tls-cert", "FILE", AT(listen.tls_cert, const char *), .flags = OPT_IS_FILE,
@@ -128,7 +133,7 @@ static void set_defaults(struct agent_opts *opts)
 		.off_cpu = true,
 		.max_cpu_percent = 1,
 		.pin_dir = AGENT_PIN_DIR,
-		.listen = {.address = "127.0.0.1:7337"},
+		.listen = {.address = LISTEN_DEFAULT},
 		.record = {.freq_hz = FREQ_DEFAULT_HZ,
 			   .interval_ns = INTERVAL_DEFAULT_S * NSEC_PER_SEC},
 	};
@@ -175,6 +180,13 @@ static int take_labels(struct agent_opts *opts, struct buf *why)
 	return 0;
 }
 
+static bool is_place(const char *address)
+{
+	struct web_place place;
+
+	return !strcmp(address, AGENT_LISTEN_NONE) || !web_place_parse(address, &place);
+}
+
 static int check(struct agent_opts *opts, const struct opts_args *args, struct buf *why)
 {
 	int err = 0;
@@ -188,6 +200,11 @@ static int check(struct agent_opts *opts, const struct opts_args *args, struct b
 				 "default)");
 	else if (!opts->listen.tls_cert != !opts->listen.tls_key)
 		buf_add_str(why, "options '--tls-cert' and '--tls-key': one without the other");
+	else if (!is_place(opts->listen.address))
+		buf_printf(why,
+			   "option '--listen': '%s' is no address (wanted: 127.0.0.1:7337, "
+			   "[::1]:7337, 7337, unix:/PATH or none)",
+			   opts->listen.address);
 	else
 		err = 1;
 	if (!err)
@@ -202,6 +219,7 @@ static void derive(struct agent_opts *opts)
 {
 	double permille = opts->max_cpu_percent * 10 / 4;
 
+	opts->listen.is_default = opts->listen.address == LISTEN_DEFAULT;
 	opts->record.wall = opts->off_cpu;
 	/* Each switch costs as much again without a stack, and so does all else. */
 	opts->record.max_cpu_permille = permille < 1 ? 1 : permille > 1000 ? 1000 : permille;

@@ -7,9 +7,12 @@
 #include "agent/relabel.h"
 #include "cli/record.h"
 
+#define AGENT_LISTEN_NONE "none"
+
 /* Where the HTTP side listens, and whom it lets in; borrowed from the options. */
 struct agent_listen {
-	const char *address; /* "127.0.0.1:7337" */
+	const char *address; /* "127.0.0.1:7337"; AGENT_LISTEN_NONE: nowhere */
+	bool is_default; /* nobody has asked for it */
 	const char *token_file, *tls_cert, *tls_key; /* NULL: none */
 };
 

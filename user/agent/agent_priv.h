@@ -3,12 +3,15 @@
 #ifndef BPFPROF_AGENT_AGENT_PRIV_H
 #define BPFPROF_AGENT_AGENT_PRIV_H
 
+#include <stdatomic.h>
+
 #include "agent/agent_opts.h"
 #include "agent/events.h"
 #include "agent/identity.h"
 #include "agent/metrics.h"
 #include "agent/notify.h"
 #include "agent/rate.h"
+#include "agent/recording_helper.h"
 #include "agent/relabel.h"
 #include "agent/spool.h"
 #include "capture/capture.h"
@@ -60,8 +63,13 @@ struct agent {
 	char host[AGENT_HOST_MAX];
 	double share, bpf_share; /* of the machine's CPU time in the last window; programs' of it */
 	bool is_forgetful; /* memory was beyond its bound at the last look */
-	bool is_store_ill; /* it was told */
+	atomic_bool is_store_ill; /* it was told */
 	bool is_broken; /* no recording goes on, and none could be begun */
+	_Atomic uint64_t round_ns; /* CLOCK_MONOTONIC: when the loop came round last */
+
+	struct recording_helper helper;
+	struct web_host host_of_web;
+	struct web_server *web; /* owned; NULL: nobody asks */
 };
 
 /* --- agent_recording.c --- */
@@ -113,5 +121,21 @@ struct rate_opts agent_rate_opts(const struct agent_opts *opts);
 
 /* The labels that all samples get, from the options in force. 0 or -ENOMEM. */
 int agent_set_labels(struct agent *agent, const struct agent_opts *opts);
+
+/* --- agent_web.c --- */
+
+/* Before there are threads, or descriptors that are ours alone. 0, or negative errno after
+ * log_error(). */
+int agent_web_prepare(struct agent *agent);
+
+/* Listen, before the agent is confined. 0, also where a default address cannot be had, after
+ * log_warn(); negative errno after log_error(). */
+int agent_web_open(struct agent *agent);
+
+/* Answer, when it is confined. 0 or negative errno as above. */
+int agent_web_run(struct agent *agent);
+
+/* Fine where nothing was begun but {.helper = {.fd = -1}}. */
+void agent_web_close(struct agent *agent);
 
 #endif

@@ -141,7 +141,7 @@ static void tell_store(struct agent *agent)
 	else if (!spool->err && agent->is_store_ill)
 		log_info("store '%s': works again; %llu windows were dropped meanwhile",
 			 agent->store_path, (unsigned long long)spool->dropped_windows);
-	agent->is_store_ill = spool->err;
+	agent->is_store_ill = spool->err != 0;
 }
 
 static void maintain(struct agent *agent)

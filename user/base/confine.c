@@ -34,6 +34,7 @@ enum { MOUNT_CALL_CNT = CONFINE_MOUNT(ONE) };
 static const char *const common_calls[] = {CONFINE_COMMON(NAME)};
 static const char *const record_calls[] = {CONFINE_RECORD(NAME)};
 static const char *const network_calls[] = {CONFINE_NETWORK(NAME)};
+static const char *const serve_calls[] = {CONFINE_SERVE(NAME)};
 static const char *const agent_calls[] = {CONFINE_AGENT(NAME)};
 static const char *const forbidden_calls[] = {CONFINE_MOUNT(NAME) CONFINE_FORBIDDEN(NAME)};
 
@@ -232,6 +233,8 @@ static int fill(scmp_filter_ctx filter, const struct confine_opts *opts)
 		err = add_recording(filter, opts->child);
 	if (!err && opts->is_agent)
 		err = add_agent(filter);
+	if (!err && opts->serves)
+		err = add(filter, SCMP_ACT_ALLOW, serve_calls, ARRAY_CNT(serve_calls));
 	err = err ? err : add_network(filter, opts->has_network);
 	/* CONFINE_MOUNT's come first. */
 	return err ? err

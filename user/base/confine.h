@@ -32,9 +32,8 @@ struct confine_opts {
 	 * symbols. */
 	bool has_network;
 	pid_t child; /* may be sent signals; 0: nobody */
-	/* Of a recording that changes while it goes on: programs are loaded again; of one that is
-	 * asked: sockets that are open or listened on are used, but none is made. */
-	bool is_agent;
+	bool is_agent; /* a recording that changes while it goes on: programs are loaded again */
+	bool serves; /* sockets that are open or listened on are used, but none is made */
 };
 
 /*

@@ -50,11 +50,14 @@
 	call(sendmmsg) call(recvfrom) call(recvmsg) call(recvmmsg) call(shutdown) \
 	call(mmap) call(mmap2) call(mprotect)
 
-/* Of an agent: its manager's socket and those of who asks it, and its configuration. */
-#define CONFINE_AGENT(call) \
+/* Of who is asked: sockets that are there already, an agent's manager's among them. */
+#define CONFINE_SERVE(call) \
 	call(accept) call(accept4) call(getsockname) call(getpeername) call(getsockopt) \
-	call(setsockopt) call(sendto) call(sendmsg) call(sendfile) call(recvmsg) call(shutdown) \
-	call(inotify_add_watch) call(inotify_rm_watch)
+	call(setsockopt) call(sendto) call(sendmsg) call(sendfile) call(recvfrom) call(recvmsg) \
+	call(shutdown)
+
+/* Of an agent: its configuration. */
+#define CONFINE_AGENT(call) call(inotify_add_watch) call(inotify_rm_watch)
 
 /* Of events that are looked up: an agent does it again, and is told that there is no such call. */
 #define CONFINE_MOUNT(call) call(fsopen) call(fsconfig) call(fsmount)

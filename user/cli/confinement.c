@@ -18,7 +18,7 @@ static void enter(const struct confine_opts *opts)
 	else
 		log_debug("from here on no program is executed and no process traced: the kernel "
 			  "refuses%s",
-			  opts->has_network ? "" : "; nor is the network used");
+			  opts->has_network || opts->serves ? "" : "; nor is the network used");
 }
 
 static void keep(unsigned int set)
@@ -29,12 +29,25 @@ static void keep(unsigned int set)
 		log_debug("capabilities are not given up: %s", strerror(-err));
 }
 
+/* Only root has any here: its own files, and those of whoever called sudo. */
+static void keep_files(void)
+{
+	keep(PRIVILEGE_BIT(PRIVILEGE_DAC_READ_SEARCH) | PRIVILEGES_OUTPUT);
+}
+
 void confine_reader(bool has_network)
 {
 	const struct confine_opts opts = {.work = CONFINE_READING, .has_network = has_network};
 
-	/* Only root has any here: its own files, and those of whoever called sudo. */
-	keep(PRIVILEGE_BIT(PRIVILEGE_DAC_READ_SEARCH) | PRIVILEGES_OUTPUT);
+	keep_files();
+	enter(&opts);
+}
+
+void confine_server(void)
+{
+	const struct confine_opts opts = {.work = CONFINE_READING, .serves = true};
+
+	keep_files();
 	enter(&opts);
 }
 
@@ -57,6 +70,7 @@ void confine_recorder(const struct recorder *recorder)
 		.has_network = recorder->has_network,
 		.child = recorder->child,
 		.is_agent = recorder->is_agent,
+		.serves = recorder->is_agent,
 	};
 
 	drop_capabilities(recorder);

@@ -14,6 +14,10 @@
  * kernel has no seccomp, -v says so. */
 void confine_reader(bool has_network);
 
+/* From here on what listens is asked, and files are read; to be called before other threads are
+ * made, which it gives their capabilities. */
+void confine_server(void);
+
 struct recorder {
 	bool has_network;
 	bool writes_as_others; /* files that are not this user's, or in such a folder */

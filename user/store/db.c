@@ -239,8 +239,7 @@ int db_open(const char *path, bool is_writer, sqlite3 **out)
 		return -ENAMETOOLONG;
 	if (is_writer) {
 		err = make_private(path);
-		return err ? err
-			   : try_open(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out);
+		return err ? err : try_open(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out);
 	}
 	err = try_open(name, SQLITE_OPEN_READONLY, out);
 	/* A copy without its -shm, in a folder that we may not write: nobody else has it open. */

@@ -66,6 +66,19 @@ static int check_place(const struct web_opts *opts, const struct web_place *plac
 	return -EPERM;
 }
 
+/* Where nobody listens. */
+static void tell_place(const struct web_opts *opts, const char *text, int err)
+{
+	const char *cause =
+		err == -EEXIST ? "something that is no socket of ours is there" : strerror(-err);
+	const char *fix = err == -EADDRINUSE ? " (another --listen, or stop who has it)" : "";
+
+	if (opts->is_optional)
+		log_warn("web: listen on '%s': %s%s", text, cause, fix);
+	else
+		log_error("web: listen on '%s': %s%s", text, cause, fix);
+}
+
 static int open_listener(struct web_server *server, const struct web_opts *opts)
 {
 	const char *text = opts->listen ? opts->listen : WEB_DEFAULT_LISTEN;
@@ -85,10 +98,7 @@ static int open_listener(struct web_server *server, const struct web_opts *opts)
 		return err;
 	err = web_listener_open(&place, &server->listener);
 	if (err) {
-		log_error("web: listen on '%s': %s%s", text,
-			  err == -EEXIST ? "something that is no socket of ours is there"
-					 : strerror(-err),
-			  err == -EADDRINUSE ? " (another --listen, or stop who has it)" : "");
+		tell_place(opts, text, err);
 		return err;
 	}
 	web_place_format(&server->listener.place, server->secrets.cert != NULL, &address);
@@ -128,10 +138,12 @@ static int make_policies(struct web_server *server)
 	return err;
 }
 
-static int start_threads(struct web_server *server, const struct web_host *host)
+static int start_threads(struct web_server *server)
 {
+	const struct web_host *host = server->host;
 	int err = clients_start(&server->clients);
 
+	server->has_clients = true;
 	web_site_init(&server->quick, host, NULL);
 	if (!err)
 		err = lane_start(&server->stores, LANE_THREADS + LANE_STORE_QUEUE_MAX, mhd_work,
@@ -156,19 +168,19 @@ static int start_threads(struct web_server *server, const struct web_host *host)
 }
 
 /* Signals are for the program's own threads. */
-static int start_without_signals(struct web_server *server, const struct web_host *host)
+int web_server_run(struct web_server *server)
 {
 	sigset_t all, before;
 	int err;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = start_threads(server, host);
+	err = start_threads(server);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
 
-int web_server_start(const struct web_opts *opts, struct web_server **out)
+int web_server_open(const struct web_opts *opts, struct web_server **out)
 {
 	struct web_server *server = calloc(1, sizeof(*server));
 	int err = server ? 0 : -ENOMEM;
@@ -176,6 +188,7 @@ int web_server_start(const struct web_opts *opts, struct web_server **out)
 	if (err)
 		return err;
 	server->listener.fd = -1;
+	server->host = opts->host;
 	if (opts->store_path) {
 		server->store_path = strdup(opts->store_path);
 		err = server->store_path ? 0 : -ENOMEM;
@@ -186,8 +199,21 @@ int web_server_start(const struct web_opts *opts, struct web_server **out)
 		err = web_secrets_read(opts, &server->secrets);
 	if (!err)
 		err = open_listener(server, opts);
-	if (!err)
-		err = start_without_signals(server, opts->host);
+	if (err)
+		web_server_stop(server);
+	else
+		*out = server;
+	return err;
+}
+
+int web_server_start(const struct web_opts *opts, struct web_server **out)
+{
+	struct web_server *server;
+	int err = web_server_open(opts, &server);
+
+	if (err)
+		return err;
+	err = web_server_run(server);
 	if (err)
 		web_server_stop(server);
 	else
@@ -206,7 +232,8 @@ void web_server_stop(struct web_server *server)
 	lane_stop(&server->stores);
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
-	clients_stop(&server->clients);
+	if (server->has_clients)
+		clients_stop(&server->clients);
 	web_site_deinit(&server->quick);
 	web_listener_close(&server->listener);
 	web_secrets_deinit(&server->secrets);

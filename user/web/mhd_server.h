@@ -18,8 +18,10 @@ enum { REPLIES_BYTES_MAX = 256 << 20 /* of all that wait to be sent */ };
 struct web_server {
 	struct MHD_Daemon *daemon;
 	struct web_listener listener;
+	const struct web_host *host; /* borrowed; may be NULL */
 	struct web_secrets secrets;
 	struct clients clients;
+	bool has_clients; /* they are set up */
 	struct lane stores, captures;
 	struct web_site quick; /* for what needs no store: several threads read it */
 	char *store_path; /* owned */

@@ -6,11 +6,24 @@
 #include "base/log.h"
 #include "web/web.h"
 
+int web_server_open(const struct web_opts *opts, struct web_server **out)
+{
+	if (opts->is_optional)
+		log_info("web: a static build has no HTTP server");
+	else
+		log_error("web: a static build has no HTTP server (leave --listen out, or take a "
+			  "build with shared libraries)");
+	return -ENOSYS;
+}
+
+int web_server_run(struct web_server *server)
+{
+	return -ENOSYS;
+}
+
 int web_server_start(const struct web_opts *opts, struct web_server **out)
 {
-	log_error("web: a static build has no HTTP server (leave --listen out, or take a build "
-		  "with shared libraries)");
-	return -ENOSYS;
+	return web_server_open(opts, out);
 }
 
 void web_server_stop(struct web_server *server)

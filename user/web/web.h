@@ -63,15 +63,24 @@ struct web_opts {
 	const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS */
 	const char *store_path; /* NULL: no store */
 	const struct web_host *host; /* borrowed until web_server_stop(); NULL: a store alone */
+	bool is_optional; /* what keeps it from listening is a warning */
 };
 
 struct web_server;
 
 /*
- * Listen and serve with threads of our own until web_server_stop(). *@out is *owned*. 0, or
- * negative errno after log_error() that says how to mend it: -EPERM an address that others reach
- * without token and TLS, -EADDRINUSE, -EACCES, -ENOSYS a build without an HTTP server.
+ * Listen; clients that come wait. Who is to be confined does so next, as no socket is made later,
+ * and threads have the capabilities of who starts them. *@out is *owned*. 0, or negative errno
+ * after log_error() (opts->is_optional: log_warn()) that says how to mend it: -EPERM an address
+ * that others reach without token and TLS, -EADDRINUSE, -EACCES, -ENOSYS a build without an HTTP
+ * server.
  */
+int web_server_open(const struct web_opts *opts, struct web_server **out);
+
+/* Serve with threads of our own until web_server_stop(). 0, or negative errno after log_error(). */
+int web_server_run(struct web_server *server);
+
+/* Both at once. */
 int web_server_start(const struct web_opts *opts, struct web_server **out);
 
 /* Hang up on every client, end what is recorded for them, release. NULL is fine. */
