@@ -92,8 +92,7 @@ void web_answer_functions(struct web_site *site, const struct web_request *reque
 	    web_number_of(request, "limit", 1, FUNCTIONS_MAX, FUNCTIONS_USUAL, reply, &limit))
 		return;
 	/* Functions are told apart by nothing but themselves. */
-	selection.query.by = selection.by;
-	selection.by[0] = NULL;
+	selection.query.by = no_keys;
 	if (web_selection_read(&selection, site, &prof, reply))
 		return;
 	err = show_functions(&prof, web_target_get(request->target, "search"), limit, reply);
@@ -160,8 +159,7 @@ void web_answer_coverage(struct web_site *site, const struct web_request *reques
 
 	if (!store || web_selection_init(&selection, request, "from", "to", reply))
 		return;
-	selection.query.by = selection.by;
-	selection.by[0] = NULL;
+	selection.query.by = no_keys;
 	err = store_read(store, &selection.query, &prof, &ledger, &coverage);
 	if (!err) {
 		profile_deinit(&prof);
