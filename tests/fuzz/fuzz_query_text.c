@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fuzz target: points in time, and conditions on labels, as a command line or a URL brings them. */
+/* Fuzz target: points in time, conditions on labels and lists of keys, as a command line or a URL
+ * brings them. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/parse_time.h"
+#include "store/key_list.h"
 #include "store/match_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -45,6 +47,27 @@ static void check_matches(const char *text)
 	buf_deinit(&joined);
 }
 
+/* The same of keys, none of which is empty. */
+static void check_keys(const char *text)
+{
+	struct key_list list = {0};
+	struct buf joined;
+	int err = key_list_parse(&list, text);
+
+	buf_init(&joined, BUF_NO_MAX);
+	if (err && err != -EINVAL)
+		abort();
+	for (size_t i = 0; i < list.cnt; i++) {
+		if (!list.items[i][0])
+			abort();
+		buf_printf(&joined, "%s%s", i ? "," : "", list.items[i]);
+	}
+	if (!err && (strcmp(buf_cstr(&joined), text) || list.items[list.cnt]))
+		abort();
+	key_list_deinit(&list);
+	buf_deinit(&joined);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	char *text = strndup((const char *)data, len);
@@ -53,6 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		abort();
 	check_time(text);
 	check_matches(text);
+	check_keys(text);
 	free(text);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions on labels as text: what they become, and what is refused. */
+/* Conditions on labels, and keys of labels, as text: what they become, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "store/key_list.h"
 #include "store/match_list.h"
 
 /* @text as "key|glob" lines. */
@@ -88,12 +89,43 @@ static void test_many(void **state)
 	buf_deinit(&why);
 }
 
+/* @text as "key|" behind each other; "!" where it is refused. */
+static void check_keys(const char *text, const char *wanted)
+{
+	struct key_list list = {0};
+	int err = key_list_parse(&list, text);
+	struct buf got;
+
+	buf_init(&got, BUF_NO_MAX);
+	for (size_t i = 0; !err && list.items[i]; i++)
+		buf_printf(&got, "%s|", list.items[i]);
+	if (err == -EINVAL)
+		buf_add_str(&got, "!");
+	assert_string_equal(buf_cstr(&got), wanted);
+	key_list_deinit(&list);
+	buf_deinit(&got);
+}
+
+static void test_keys(void **state)
+{
+	check_keys(NULL, "");
+	check_keys("", "");
+	check_keys("service", "service|");
+	check_keys("service,host", "service|host|");
+	check_keys(" a ,b", " a |b|");
+	check_keys(",", "!");
+	check_keys("a,", "!");
+	check_keys(",a", "!");
+	check_keys("a,,b", "!");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_accepted),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_keys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

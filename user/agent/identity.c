@@ -15,13 +15,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
-#include "base/reader.h"
 #include "elf/elf_file.h"
 
 enum {
 	ENVIRON_MAX_BYTES = 128 << 10,
 	PROC_FILE_MAX_BYTES = 16 << 10,
-	STAT_START_FIELD = 22,
 };
 
 /* A process may be about to become another program, or to be moved to its control group. */
@@ -66,26 +64,13 @@ static bool read_in(int folder, const char *name, struct buf *out)
 	return out->len;
 }
 
-/* Clock ticks since boot, as stat shows them; 0: not known. The name in parentheses, which may hold
- * any byte, is passed over from behind. */
+/* Clock ticks since boot, as stat shows them; 0: not known. */
 static uint64_t start_ticks(int folder)
 {
 	_cleanup_(buf_deinit) struct buf stat;
-	const char *name_end;
-	struct reader rd;
-	size_t len;
 
 	buf_init(&stat, PROC_FILE_MAX_BYTES);
-	if (!read_in(folder, "stat", &stat))
-		return 0;
-	name_end = memrchr(stat.data, ')', stat.len);
-	if (!name_end)
-		return 0;
-	reader_init(&rd, name_end + 1, (size_t)(stat.data + stat.len - name_end - 1));
-	reader_accept(&rd, ' ');
-	for (int field = 3; field < STAT_START_FIELD; field++)
-		reader_until(&rd, ' ', &len);
-	return reader_number(&rd, 10);
+	return read_in(folder, "stat", &stat) ? clock_parse_start_ticks(stat.data, stat.len) : 0;
 }
 
 /* Is the process behind @folder the one that started at @start_ns? */

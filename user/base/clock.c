@@ -47,8 +47,7 @@ uint64_t clock_thread_cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* starttime, in clock ticks; 0 if unknown. */
-static uint64_t parse_start_ticks(const char *stat, size_t len)
+uint64_t clock_parse_start_ticks(const char *stat, size_t len)
 {
 	size_t behind_comm = 0, field_len;
 	struct reader rd;
@@ -75,7 +74,7 @@ uint64_t clock_process_start_ns(void)
 
 	buf_init(&stat, STAT_MAX_BYTES);
 	if (ticks_hz > 0 && !fs_read_file("/proc/self/stat", &stat))
-		start_ns = parse_start_ticks(buf_cstr(&stat), stat.len) *
+		start_ns = clock_parse_start_ticks(buf_cstr(&stat), stat.len) *
 			   (NSEC_PER_SEC / (uint64_t)ticks_hz);
 	buf_deinit(&stat);
 	return start_ns;

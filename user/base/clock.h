@@ -24,6 +24,9 @@ uint64_t clock_thread_cpu_ns(void);
  * unknown. */
 uint64_t clock_process_start_ns(void);
 
+/* Of a process's /proc/PID/stat (@len bytes) its start: clock ticks since boot, 0 if unknown. */
+uint64_t clock_parse_start_ticks(const char *stat, size_t len);
+
 /* "20261120T183012Z" into @out. */
 void clock_format_utc(uint64_t realtime_ns, char out[static 17]);
 

@@ -180,14 +180,16 @@ static int parse_unix(const char *str, uint64_t *out)
 					  : from_seconds((int64_t)seconds, fraction_ns, out);
 }
 
-/* A duration that says its unit. */
+/* A duration that says its unit, or has a minus. */
 static int parse_back(const char *str, uint64_t now_ns, uint64_t *out)
 {
 	size_t len = strlen(str);
 	uint64_t back_ns;
 	int err;
 
-	if (!len || is_digit(str[len - 1]))
+	if (*str == '-')
+		str++;
+	else if (!len || is_digit(str[len - 1]))
 		return -EINVAL;
 	err = parse_duration_ns(str, &back_ns);
 	if (!err)
@@ -204,6 +206,8 @@ int parse_time_ns(const char *str, uint64_t now_ns, uint64_t *out)
 		*out = now_ns;
 		return 0;
 	}
+	if (!strncmp(str, "now-", 4))
+		return parse_back(str + 3, now_ns, out);
 	if (!scan_date(str, &at))
 		return from_written(&at, out);
 	err = parse_unix(str, out);

@@ -15,6 +15,7 @@
  *
  *	15m, 1.5h, 2d			so long before @now_ns, but not before 1970; with its unit,
  *					because a bare number is a time
+ *	-15m, now-15m, -30		the same; with the minus it needs no unit (seconds)
  *	now
  *	2026-11-20T12:00:00[.5]Z	RFC 3339; a space for the T, and +01:00 for the Z, do as
  *					well. Without zone it is local time ($TZ, /etc/localtime);

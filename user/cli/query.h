@@ -11,6 +11,7 @@
 #include "cli/rendering.h"
 #include "cli/report.h"
 #include "profile/ledger.h"
+#include "store/key_list.h"
 #include "store/match_list.h"
 
 /* The fields that the option table fills. */
@@ -30,20 +31,13 @@ struct query_range {
 	uint64_t from_ns, to_ns; /* UTC */
 };
 
-/* A comma list of label keys. */
-struct query_keys {
-	char *text; /* owned */
-	const char **items; /* owned, NULL-terminated */
-	size_t cnt;
-};
-
 struct query {
 	const struct query_opts *opts;
 	const char *path; /* borrowed */
 	const char *kind; /* borrowed */
 	struct query_range range, before;
 	struct match_list where;
-	struct query_keys by;
+	struct key_list by;
 	struct store *store; /* owned */
 };
 
@@ -53,11 +47,6 @@ struct query {
  */
 int query_init(struct query *query, const struct query_opts *opts, struct buf *why);
 void query_deinit(struct query *query);
-
-/* The keys of @list, "" or NULL for none. 0; -EINVAL: one of them is empty; -ENOMEM. Release with
- * query_keys_deinit(). */
-int query_keys_init(struct query_keys *keys, const char *list);
-void query_keys_deinit(struct query_keys *keys);
 
 /* @query as the store takes it, for @range; @keep: labels that stay (NULL: all). Borrows from both.
  */

@@ -99,7 +99,7 @@ static int set_where(struct query *query, struct buf *why)
 static int set_by(struct query *query, struct buf *why)
 {
 	const char *by = query->opts->render.by;
-	int err = query_keys_init(&query->by, by);
+	int err = key_list_parse(&query->by, by);
 
 	if (err == -EINVAL)
 		buf_printf(why, "option '--by': a label in '%s' has no name", by);
@@ -126,37 +126,8 @@ void query_deinit(struct query *query)
 {
 	store_close(query->store);
 	match_list_deinit(&query->where);
-	query_keys_deinit(&query->by);
+	key_list_deinit(&query->by);
 	query->store = NULL;
-}
-
-int query_keys_init(struct query_keys *keys, const char *list)
-{
-	size_t cnt = 1;
-
-	*keys = (struct query_keys){.cnt = 0};
-	list = list ? list : "";
-	for (const char *chr = list; *chr; chr++)
-		cnt += *chr == ',';
-	keys->text = strdup(list);
-	keys->items = calloc(cnt + 1, sizeof(*keys->items));
-	if (!keys->text || !keys->items)
-		return -ENOMEM;
-	if (!*list)
-		return 0;
-	for (char *rest = keys->text, *key; (key = strsep(&rest, ","));) {
-		if (!*key)
-			return -EINVAL;
-		keys->items[keys->cnt++] = key;
-	}
-	return 0;
-}
-
-void query_keys_deinit(struct query_keys *keys)
-{
-	free(keys->text);
-	free(keys->items);
-	*keys = (struct query_keys){.cnt = 0};
 }
 
 struct store_query query_for_store(const struct query *query, const struct query_range *range,

@@ -204,7 +204,7 @@ int query_kinds(const struct query *query)
 
 /* --- labels --- */
 
-static bool is_wanted(const struct query_keys *by, const char *key)
+static bool is_wanted(const struct key_list *by, const char *key)
 {
 	for (size_t i = 0; i < by->cnt; i++)
 		if (!strcmp(by->items[i], key))

@@ -10,8 +10,6 @@
 #include "base/log.h"
 #include "cli/query.h"
 
-static const char *const no_labels[] = {NULL};
-
 /* --- top --- */
 
 static int add_key(void *arg, const char *key, const char *value, int64_t total)
@@ -114,7 +112,7 @@ int query_top(const struct query *query)
 	_cleanup_(query_answer_deinit) struct query_answer answer = {0};
 	enum func_sort order;
 	const char *const *keep = query->by.cnt				    ? query->by.items
-				  : report_order(query->opts->sort, &order) ? no_labels
+				  : report_order(query->opts->sort, &order) ? no_keys
 									    : NULL;
 	int err = query_read(query, &query->range, keep, &answer);
 

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/source_embed.h"
-#include "profile/ledger.h"
 
 uint32_t profile_pick_value(const struct profile *prof, const char *name)
 {
@@ -76,15 +75,11 @@ int rendering_write(const struct rendering *render, struct output_set *set,
 		.title = render->title,
 		.subtitle = render->subtitle,
 	};
-	struct ledger ledger;
 	int err;
 
 	buf_init(&ledger_line, BUF_NO_MAX);
-	if (!profile_get_ledger(prof, &ledger)) {
-		ledger_format_line(&ledger, &ledger_line);
-		ledger_deinit(&ledger);
+	if (profile_format_ledger(prof, &ledger_line))
 		how.ledger_line = buf_cstr(&ledger_line);
-	}
 	if (render->ledger_line)
 		how.ledger_line = render->ledger_line;
 	buf_init(&sources, BUF_NO_MAX);

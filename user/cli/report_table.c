@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "cli/report.h"
-#include "profile/ledger.h"
 
 const struct opt_choice report_format_choices[] = {
 	{"text", REPORT_TEXT},
@@ -21,7 +20,6 @@ static const struct {
 void report_header(const struct report *report, struct buf *out)
 {
 	const struct profile *prof = report->prof;
-	struct ledger ledger;
 
 	buf_printf(out, "value     %s (%s)\ntotal     ",
 		   profile_str(prof, prof->value_types[report->value].type), report->unit);
@@ -29,11 +27,8 @@ void report_header(const struct report *report, struct buf *out)
 	buf_add_char(out, '\n');
 	if (prof->duration_ns)
 		buf_printf(out, "duration  %.2f s\n", (double)prof->duration_ns / NSEC_PER_SEC);
-	if (!profile_get_ledger(prof, &ledger)) {
-		ledger_format_line(&ledger, out);
+	if (profile_format_ledger(prof, out))
 		buf_add_char(out, '\n');
-		ledger_deinit(&ledger);
-	}
 }
 
 bool report_order(const char *sort, enum func_sort *out)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "encode/frame_name.h"
 #include "profile/off_cpu.h"
+#include "profile/profile_import.h"
 #include "symbol/demangle.h"
 #include "symbol/name_memory.h"
 
@@ -67,26 +68,16 @@ static void adding_deinit(struct adding *adding)
 	free(adding->stack);
 }
 
-/* NULL when memory is out. */
-static uint32_t *new_column(size_t cnt)
-{
-	uint32_t *column = malloc((cnt + 1) * sizeof(*column));
-
-	for (size_t i = 0; column && i < cnt; i++)
-		column[i] = TOP_NONE;
-	return column;
-}
-
 static int adding_init(struct adding *adding)
 {
 	const struct profile *prof = adding->window->prof;
 	_cleanup_(buf_deinit) struct buf key;
 
 	buf_init(&key, BUF_NO_MAX);
-	adding->mappings = new_column(prof->mapping_cnt);
-	adding->functions = new_column(prof->location_cnt);
-	adding->rows = new_column(prof->location_cnt);
-	adding->known_as = new_column(prof->location_cnt);
+	adding->mappings = profile_new_column(prof->mapping_cnt);
+	adding->functions = profile_new_column(prof->location_cnt);
+	adding->rows = profile_new_column(prof->location_cnt);
+	adding->known_as = profile_new_column(prof->location_cnt);
 	if (!adding->mappings || !adding->functions || !adding->rows || !adding->known_as)
 		return -ENOMEM;
 	for (size_t i = 0; i < prof->mapping_cnt; i++) {

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "profile/profile_import.h"
 
 enum {
 	/* What makes frames of one name different ones. */
@@ -46,23 +47,14 @@ static void joiner_deinit(struct joiner *join)
 	free(join->labels);
 }
 
-static uint32_t *new_column(size_t cnt)
-{
-	uint32_t *column = malloc((cnt + 1) * sizeof(*column));
-
-	if (column)
-		memset(column, 0xff, (cnt + 1) * sizeof(*column));
-	return column;
-}
-
 static int joiner_init(struct joiner *join, struct diff *diff, const struct profile *src)
 {
 	*join = (struct joiner){
 		.diff = diff,
 		.src = src,
 		.first_frame = calloc(src->location_cnt + 1, sizeof(uint32_t)),
-		.stacks = new_column(src->stack_cnt),
-		.label_sets = new_column(src->label_set_cnt),
+		.stacks = profile_new_column(src->stack_cnt),
+		.label_sets = profile_new_column(src->label_set_cnt),
 	};
 	return join->first_frame && join->stacks && join->label_sets ? 0 : -ENOMEM;
 }

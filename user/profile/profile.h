@@ -24,6 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/hmap.h"
 #include "base/strtab.h"
 
@@ -215,6 +216,9 @@ int profile_set_ledger(struct profile *prof, const struct ledger *ledger);
  * initialised by the call on success. 0, -ENOENT, -ENOMEM, -E2BIG as ledger_merge(). Comments that
  * only look like a ledger are not one. */
 int profile_get_ledger(const struct profile *prof, struct ledger *out);
+
+/* Append ledger_format_line() of the profile's ledger. False, and nothing, where it has none. */
+bool profile_format_ledger(const struct profile *prof, struct buf *out);
 
 /* Two values together; the sum stops at the ends of the type. */
 static inline int64_t profile_value_sum(int64_t left, int64_t right)

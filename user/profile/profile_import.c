@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 
-static uint32_t *new_column(size_t cnt)
+uint32_t *profile_new_column(size_t cnt)
 {
 	uint32_t *column = malloc((cnt ? cnt : 1) * sizeof(*column));
 
@@ -36,12 +36,12 @@ int profile_import_init(struct profile_import *import, struct profile *dst,
 	*import = (struct profile_import){
 		.dst = dst,
 		.src = src,
-		.strings = new_column(src->strings.cnt),
-		.mappings = new_column(src->mapping_cnt),
-		.functions = new_column(src->function_cnt),
-		.locations = new_column(src->location_cnt),
-		.stacks = new_column(src->stack_cnt),
-		.label_sets = new_column(src->label_set_cnt),
+		.strings = profile_new_column(src->strings.cnt),
+		.mappings = profile_new_column(src->mapping_cnt),
+		.functions = profile_new_column(src->function_cnt),
+		.locations = profile_new_column(src->location_cnt),
+		.stacks = profile_new_column(src->stack_cnt),
+		.label_sets = profile_new_column(src->label_set_cnt),
 		.mapping_shifts = calloc(src->mapping_cnt + 1, sizeof(uint64_t)),
 	};
 	if (!import->strings || !import->mappings || !import->functions || !import->locations ||

@@ -27,6 +27,10 @@ struct profile_import {
 	size_t id_cap, label_cap, line_cap;
 };
 
+/* @cnt times PROFILE_NONE: what becomes of each entity of a kind, while nothing has. *Owned*; NULL
+ * when memory is out. */
+uint32_t *profile_new_column(size_t cnt);
+
 /* 0 or -ENOMEM, when there is nothing to deinitialise. */
 int profile_import_init(struct profile_import *import, struct profile *dst,
 			const struct profile *src);

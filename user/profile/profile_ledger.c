@@ -63,6 +63,17 @@ int profile_get_ledger(const struct profile *prof, struct ledger *out)
 	return 0;
 }
 
+bool profile_format_ledger(const struct profile *prof, struct buf *out)
+{
+	struct ledger ledger;
+
+	if (profile_get_ledger(prof, &ledger))
+		return false;
+	ledger_format_line(&ledger, out);
+	ledger_deinit(&ledger);
+	return true;
+}
+
 int profile_set_ledger(struct profile *prof, const struct ledger *ledger)
 {
 	_cleanup_(buf_deinit) struct buf text;

@@ -101,16 +101,6 @@ static int flush(struct reading *reading)
 	return reading->out->err;
 }
 
-/* No row yet for any stack. */
-static uint32_t *new_rows(size_t stack_cnt)
-{
-	uint32_t *rows = malloc((stack_cnt + 1) * sizeof(*rows));
-
-	for (size_t i = 0; rows && i < stack_cnt; i++)
-		rows[i] = HMAP_NONE;
-	return rows;
-}
-
 static int enter_generation(struct reading *reading, const struct generation *generation)
 {
 	int err = flush(reading);
@@ -121,7 +111,7 @@ static int enter_generation(struct reading *reading, const struct generation *ge
 	free(reading->last);
 	reading->id = generation->id;
 	reading->dict = &generation->dict;
-	reading->last = new_rows(generation->dict.prof.stack_cnt);
+	reading->last = profile_new_column(generation->dict.prof.stack_cnt);
 	if (!reading->last)
 		return -ENOMEM;
 	return label_map_init(&reading->labels, reading->query, &generation->dict.prof,

@@ -28,13 +28,6 @@ static uint64_t msec_of(uint64_t ns)
 	return ns / NSEC_PER_MSEC;
 }
 
-static void end_answer(struct json *js, struct web_reply *reply)
-{
-	json_object_end(js);
-	buf_add_char(&reply->body, '\n');
-	reply->type = "application/json";
-}
-
 static int add_kind_name(void *arg, const char *name, const struct profile_value_type *types,
 			 const struct profile *strings, uint32_t type_cnt, uint32_t default_type,
 			 int64_t total)
@@ -56,8 +49,7 @@ void web_answer_info(struct web_site *site, const struct web_request *request,
 		return;
 	err = store_coverage(store, 0, INT64_MAX, &coverage);
 	gethostname(host, sizeof(host) - 1);
-	json_init(&js, &reply->body);
-	json_object_begin(&js);
+	web_reply_begin_json(reply, &js);
 	json_kv_str(&js, "version", BPFPROF_VERSION);
 	json_kv_str(&js, "host", host);
 	json_kv_u64(&js, "first", msec_of(coverage.first_ns));
@@ -67,7 +59,7 @@ void web_answer_info(struct web_site *site, const struct web_request *request,
 	if (!err)
 		err = store_each_kind(store, 0, INT64_MAX, add_kind_name, &js);
 	json_array_end(&js);
-	end_answer(&js, reply);
+	web_reply_end_json(reply, &js);
 	if (err)
 		web_reply_fail_store(reply, "", err);
 }
@@ -105,13 +97,12 @@ void web_answer_kinds(struct web_site *site, const struct web_request *request,
 
 	if (!store || web_selection_init(&selection, request, "from", "to", reply))
 		return;
-	json_init(&js, &reply->body);
-	json_object_begin(&js);
+	web_reply_begin_json(reply, &js);
 	json_key(&js, "kinds");
 	json_array_begin(&js);
 	err = store_each_kind(store, selection.query.from_ns, selection.query.to_ns, add_kind, &js);
 	json_array_end(&js);
-	end_answer(&js, reply);
+	web_reply_end_json(reply, &js);
 	if (err)
 		web_reply_fail_store(reply, "", err);
 }
@@ -177,39 +168,35 @@ static void add_msec(double ns, struct json *js)
 	json_encoded(js, text, (size_t)len);
 }
 
-/* The whole timeline; *@err is the store's. */
-static void add_timeline(struct store *store, const struct web_request *request,
-			 const struct store_query *query, size_t point_cnt, struct buf *out,
-			 int *err)
+/* The whole timeline. 0, or what the store says. */
+static int add_timeline(struct store *store, const struct web_request *request,
+			const struct store_query *query, size_t point_cnt, struct json *js)
 {
 	const char *by = web_target_get(request->target, "by");
 	_cleanup_free_ struct series *series = calloc(1, sizeof(*series));
 	struct unit unit = {.kind = query->kind};
-	struct json js;
+	int err = series ? store_each_kind(store, 0, INT64_MAX, take_unit, &unit) : -ENOMEM;
 
-	*err = series ? store_each_kind(store, 0, INT64_MAX, take_unit, &unit) : -ENOMEM;
-	if (*err)
-		return;
-	json_init(&js, out);
-	series->js = &js;
-	json_object_begin(&js);
-	json_kv_u64(&js, "from", msec_of(query->from_ns));
-	json_kv_u64(&js, "to", msec_of(query->to_ns));
-	json_key(&js, "step");
-	add_msec((double)(query->to_ns - query->from_ns) / (double)point_cnt, &js);
-	json_kv_str(&js, "unit", unit.name);
-	json_key(&js, "series");
-	json_array_begin(&js);
-	*err = store_timeline(store, query, by && *by ? by : NULL,
-			      web_target_get(request->target, "function"), point_cnt, add_series,
-			      series);
-	json_array_end(&js);
+	if (err)
+		return err;
+	series->js = js;
+	json_kv_u64(js, "from", msec_of(query->from_ns));
+	json_kv_u64(js, "to", msec_of(query->to_ns));
+	json_key(js, "step");
+	add_msec((double)(query->to_ns - query->from_ns) / (double)point_cnt, js);
+	json_kv_str(js, "unit", unit.name);
+	json_key(js, "series");
+	json_array_begin(js);
+	err = store_timeline(store, query, by && *by ? by : NULL,
+			     web_target_get(request->target, "function"), point_cnt, add_series,
+			     series);
+	json_array_end(js);
 	if (series->other_cnt) {
-		json_kv_u64(&js, "others_cnt", series->other_cnt);
-		json_key(&js, "others");
-		add_points(&js, series->others, point_cnt);
+		json_kv_u64(js, "others_cnt", series->other_cnt);
+		json_key(js, "others");
+		add_points(js, series->others, point_cnt);
 	}
-	json_object_end(&js);
+	return err;
 }
 
 void web_answer_timeline(struct web_site *site, const struct web_request *request,
@@ -218,6 +205,7 @@ void web_answer_timeline(struct web_site *site, const struct web_request *reques
 	_cleanup_(web_selection_deinit) struct web_selection selection = {0};
 	struct store *store = web_site_store(site, reply);
 	uint64_t point_cnt;
+	struct json js;
 	int err;
 
 	if (!store || web_selection_init(&selection, request, "from", "to", reply) ||
@@ -225,9 +213,9 @@ void web_answer_timeline(struct web_site *site, const struct web_request *reques
 		return;
 	/* Here by= is what makes the series. */
 	selection.query.by = NULL;
-	add_timeline(store, request, &selection.query, point_cnt, &reply->body, &err);
-	buf_add_char(&reply->body, '\n');
-	reply->type = "application/json";
+	web_reply_begin_json(reply, &js);
+	err = add_timeline(store, request, &selection.query, point_cnt, &js);
+	web_reply_end_json(reply, &js);
 	if (err)
 		web_reply_fail_store(reply, selection.query.kind, err);
 }
@@ -285,15 +273,14 @@ void web_answer_labels(struct web_site *site, const struct web_request *request,
 
 	if (!store || web_selection_init(&selection, request, "from", "to", reply))
 		return;
-	json_init(&js, &reply->body);
+	web_reply_begin_json(reply, &js);
 	labels.js = &js;
-	json_object_begin(&js);
 	json_key(&js, "labels");
 	json_array_begin(&js);
 	err = store_each_label(store, &selection.query, add_label, &labels);
 	end_key(&labels);
 	json_array_end(&js);
-	end_answer(&js, reply);
+	web_reply_end_json(reply, &js);
 	if (err)
 		web_reply_fail_store(reply, selection.query.kind, err);
 }

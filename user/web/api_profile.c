@@ -63,8 +63,7 @@ static int show_functions(const struct profile *prof, const char *search, uint64
 
 	if (err)
 		return err;
-	json_init(&js, &reply->body);
-	json_object_begin(&js);
+	web_reply_begin_json(reply, &js);
 	json_kv_str(&js, "unit",
 		    value < prof->value_type_cnt ? profile_str(prof, prof->value_types[value].unit)
 						 : "");
@@ -74,9 +73,7 @@ static int show_functions(const struct profile *prof, const char *search, uint64
 	json_array_begin(&js);
 	err = add_functions(&js, &table, search, limit);
 	json_array_end(&js);
-	json_object_end(&js);
-	buf_add_char(&reply->body, '\n');
-	reply->type = "application/json";
+	web_reply_end_json(reply, &js);
 	return err;
 }
 
@@ -92,8 +89,7 @@ void web_answer_functions(struct web_site *site, const struct web_request *reque
 	    web_number_of(request, "limit", 1, FUNCTIONS_MAX, FUNCTIONS_USUAL, reply, &limit))
 		return;
 	/* Functions are told apart by nothing but themselves. */
-	selection.query.by = selection.by;
-	selection.by[0] = NULL;
+	selection.query.by = no_keys;
 	if (web_selection_read(&selection, site, &prof, reply))
 		return;
 	err = show_functions(&prof, web_target_get(request->target, "search"), limit, reply);
@@ -131,8 +127,7 @@ static void show_coverage(const struct store_coverage *coverage, const struct le
 	buf_init(&line, BUF_NO_MAX);
 	if (ledger->event_cnt)
 		ledger_format_line(ledger, &line);
-	json_init(&js, &reply->body);
-	json_object_begin(&js);
+	web_reply_begin_json(reply, &js);
 	json_kv_u64(&js, "windows", coverage->window_cnt);
 	json_kv_u64(&js, "covered_ms", coverage->covered_ns / NSEC_PER_MSEC);
 	json_kv_u64(&js, "first", coverage->first_ns / NSEC_PER_MSEC);
@@ -143,9 +138,7 @@ static void show_coverage(const struct store_coverage *coverage, const struct le
 	json_kv_u64(&js, "recorded", sums.recorded);
 	json_kv_u64(&js, "never_ran", sums.never_ran);
 	json_kv_str(&js, "ledger", buf_cstr(&line));
-	json_object_end(&js);
-	buf_add_char(&reply->body, '\n');
-	reply->type = "application/json";
+	web_reply_end_json(reply, &js);
 }
 
 void web_answer_coverage(struct web_site *site, const struct web_request *request,
@@ -160,8 +153,7 @@ void web_answer_coverage(struct web_site *site, const struct web_request *reques
 
 	if (!store || web_selection_init(&selection, request, "from", "to", reply))
 		return;
-	selection.query.by = selection.by;
-	selection.by[0] = NULL;
+	selection.query.by = no_keys;
 	err = store_read(store, &selection.query, &prof, &ledger, &coverage);
 	if (!err) {
 		profile_deinit(&prof);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What clients write into a request: the path, the query string, times, the Accept header. Pure
+ * What clients write into a request: the path, the query string, the Accept header. Pure
  * functions over hostile text; each names what it does not take.
  */
 #ifndef BPFPROF_WEB_QUERY_H
@@ -43,14 +43,6 @@ const char *web_target_get_nth(const struct web_target *target, const char *name
 
 /* The first parameter whose name is not in @known (NULL-terminated), or NULL. */
 const char *web_target_unknown(const struct web_target *target, const char *const *known);
-
-/*
- * A moment: seconds since 1970 with a fraction ("1700000000.5"), RFC 3339
- * ("2026-11-24T10:00:00Z", "2026-11-24T10:00:00.25+01:00"), "now", or before it ("-15m",
- * "now-15m"; units as parse_duration_ns()). 0; -EINVAL; -ERANGE: before 1970 or after 2261. @out
- * (UTC, ns) is untouched on failure.
- */
-int web_time_parse(const char *text, uint64_t now_ns, uint64_t *out);
 
 /* Does the Accept header @accept (may be NULL) name @type itself ("text/html"), and not with q=0?
  */

@@ -7,7 +7,6 @@
 
 #include "base/cleanup.h"
 #include "encode/diff_page.h"
-#include "profile/ledger.h"
 
 static const struct web_format formats[] = {
 	{"pprof", "application/octet-stream", "profile", WEB_POLICY_DATA},
@@ -69,16 +68,6 @@ static const char *first_frame(const struct web_request *request)
 	return by && *by ? by : NULL;
 }
 
-static void ledger_line(const struct profile *prof, struct buf *out)
-{
-	struct ledger ledger;
-
-	if (profile_get_ledger(prof, &ledger))
-		return;
-	ledger_format_line(&ledger, out);
-	ledger_deinit(&ledger);
-}
-
 static void fail_encoding(struct web_reply *reply, const struct web_format *format, int err)
 {
 	if (err == -EFBIG)
@@ -105,8 +94,8 @@ void web_render(const struct profile *prof, const struct web_format *format,
 			return;
 		}
 	}
-	ledger_line(prof, &line);
-	how.ledger_line = line.len ? buf_cstr(&line) : NULL;
+	if (profile_format_ledger(prof, &line))
+		how.ledger_line = buf_cstr(&line);
 	web_reply_format(reply, format);
 	fail_encoding(reply, format, encoder_of(format)->encode(prof, &how, &reply->body));
 }

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
+#include "base/parse_time.h"
 #include "web/query.h"
 
 static const uint64_t USUAL_RANGE_NS = 3600 * NSEC_PER_SEC;
@@ -19,12 +21,10 @@ static int moment_of(const struct web_request *request, const char *name, uint64
 	const char *text = web_target_get(request->target, name);
 
 	*out = usual_ns;
-	if (!text || !web_time_parse(text, request->now_ns, out))
+	if (!text || !parse_time_ns(text, request->now_ns, out))
 		return 0;
-	web_reply_fail(reply, 400,
-		       "%s: '%s' is no time (wanted: seconds since 1970, "
-		       "2026-01-31T12:00:00Z, -15m or now)",
-		       name, text);
+	web_reply_fail(reply, 400, "%s: '%s' is no time (wanted: " PARSE_TIME_FORMS ")", name,
+		       text);
 	return -EINVAL;
 }
 
@@ -43,86 +43,43 @@ static int take_range(struct store_query *query, const struct web_request *reque
 	return err;
 }
 
-static int fail_select(struct web_reply *reply, const char *text)
-{
-	web_reply_fail(reply, 400, "select: '%s' (wanted: key=glob, or several: a=x*,b=y)", text);
-	return -EINVAL;
-}
-
-/* Split @text, which is changed, at its commas; "\," is one that belongs to a glob. */
-static char *take_item(char **text)
-{
-	char *item = *text, *at = item;
-
-	while (*at && *at != ',')
-		at += at[0] == '\\' && at[1] ? 2 : 1;
-	*text = *at ? at + 1 : NULL;
-	*at = '\0';
-	return item;
-}
-
-static int take_matches(struct web_selection *selection, const char *text, struct web_reply *reply)
-{
-	char *rest = strdup(text);
-
-	if (!rest)
-		return -ENOMEM;
-	selection->select_text[selection->text_cnt++] = rest;
-	while (rest) {
-		char *item = take_item(&rest), *equals = strchr(item, '=');
-
-		if (!equals || equals == item || selection->query.where_cnt == WEB_MATCHES_MAX)
-			return fail_select(reply, text);
-		*equals = '\0';
-		selection->where[selection->query.where_cnt++] =
-			(struct store_match){item, equals + 1};
-	}
-	return 0;
-}
-
 static int take_select(struct web_selection *selection, const struct web_request *request,
 		       struct web_reply *reply)
 {
+	_cleanup_(buf_deinit) struct buf what;
 	const char *text;
 	int err = 0;
 
+	buf_init(&what, BUF_NO_MAX);
 	for (size_t i = 0; !err; i++) {
 		text = web_target_get_nth(request->target, "select", i);
 		if (!text)
 			break;
-		if (i == WEB_MATCHES_MAX)
-			return fail_select(reply, text);
 		if (*text)
-			err = take_matches(selection, text, reply);
+			err = match_list_parse(&selection->where, text, &what);
 	}
-	selection->query.where = selection->where;
+	if (err && err != -ENOMEM)
+		web_reply_fail(reply, 400, "select: %s (wanted: key=glob, or several: a=x*,b=y)",
+			       buf_cstr(&what));
+	selection->query.where = selection->where.items;
+	selection->query.where_cnt = selection->where.cnt;
 	return err;
 }
 
 /* "none": no label at all; without by=: all. */
 static int take_by(struct web_selection *selection, const char *by, struct web_reply *reply)
 {
-	char *rest;
-	size_t cnt = 0;
+	int err;
 
 	if (!by || !*by)
 		return 0;
-	selection->query.by = selection->by;
-	if (!strcmp(by, "none"))
-		return 0;
-	selection->by_text = strdup(by);
-	if (!selection->by_text)
-		return -ENOMEM;
-	for (rest = selection->by_text; rest;) {
-		char *item = take_item(&rest);
-
-		if (!*item || cnt == WEB_KEYS_MAX) {
-			web_reply_fail(reply, 400, "by: '%s' (wanted: label,label)", by);
-			return -EINVAL;
-		}
-		selection->by[cnt++] = item;
+	err = key_list_parse(&selection->by, strcmp(by, "none") ? by : "");
+	if (err == -EINVAL || selection->by.cnt > WEB_KEYS_MAX) {
+		web_reply_fail(reply, 400, "by: '%s' (wanted: label,label)", by);
+		return -EINVAL;
 	}
-	return 0;
+	selection->query.by = selection->by.items;
+	return err;
 }
 
 int web_selection_init(struct web_selection *selection, const struct web_request *request,
@@ -144,9 +101,8 @@ int web_selection_init(struct web_selection *selection, const struct web_request
 
 void web_selection_deinit(struct web_selection *selection)
 {
-	for (size_t i = 0; i < selection->text_cnt; i++)
-		free(selection->select_text[i]);
-	free(selection->by_text);
+	match_list_deinit(&selection->where);
+	key_list_deinit(&selection->by);
 	*selection = (struct web_selection){0};
 }
 

@@ -3,16 +3,16 @@
 #ifndef BPFPROF_WEB_SELECTION_H
 #define BPFPROF_WEB_SELECTION_H
 
+#include "store/key_list.h"
+#include "store/match_list.h"
 #include "web/site.h"
 
-enum { WEB_MATCHES_MAX = 32, WEB_KEYS_MAX = 16 };
+enum { WEB_KEYS_MAX = 16 };
 
 struct web_selection {
 	struct store_query query; /* points into what follows, and into the request */
-	struct store_match where[WEB_MATCHES_MAX];
-	const char *by[WEB_KEYS_MAX + 1];
-	char *select_text[WEB_MATCHES_MAX], *by_text; /* owned */
-	size_t text_cnt;
+	struct match_list where;
+	struct key_list by;
 };
 
 /*

@@ -151,6 +151,19 @@ void web_reply_fail(struct web_reply *reply, int status, const char *fmt, ...)
 	add_line(&reply->body, text);
 }
 
+void web_reply_begin_json(struct web_reply *reply, struct json *js)
+{
+	reply->type = "application/json";
+	json_init(js, &reply->body);
+	json_object_begin(js);
+}
+
+void web_reply_end_json(struct web_reply *reply, struct json *js)
+{
+	json_object_end(js);
+	buf_add_char(&reply->body, '\n');
+}
+
 void web_reply_finish(struct web_reply *reply, const struct web_route *route)
 {
 	_cleanup_(buf_deinit) struct buf text = reply->body;
@@ -161,12 +174,9 @@ void web_reply_finish(struct web_reply *reply, const struct web_route *route)
 		buf_printf(&reply->body, "%s\n", buf_cstr(&text));
 		return;
 	}
-	reply->type = "application/json";
-	json_init(&js, &reply->body);
-	json_object_begin(&js);
+	web_reply_begin_json(reply, &js);
 	json_kv_str(&js, "error", buf_cstr(&text));
-	json_object_end(&js);
-	buf_add_char(&reply->body, '\n');
+	web_reply_end_json(reply, &js);
 }
 
 void web_route_answer(const struct web_route *route, struct web_site *site,

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "base/json.h"
 #include "store/store.h"
 #include "web/query.h"
 #include "web/web.h"
@@ -115,6 +116,10 @@ void web_reply_deinit(struct web_reply *reply);
  * route's form. */
 void web_reply_fail(struct web_reply *reply, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* A reply that is one JSON object: what is between goes into @js, which is borrowed from @reply. */
+void web_reply_begin_json(struct web_reply *reply, struct json *js);
+void web_reply_end_json(struct web_reply *reply, struct json *js);
 
 /* Answer @request in any case: a failure is a reply, too. */
 void web_route_answer(const struct web_route *route, struct web_site *site,
