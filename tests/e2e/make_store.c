@@ -34,7 +34,7 @@ enum {
 static const char hostile_comm[] = "sh;\x1b[31m|`<b>\n\xff";
 static const char hostile_name[] = "<script>alert(1)</script>;\x1b]0;x\x07|`";
 
-/* What each window has: `early` samples in the first hour, `late` in the second. */
+/* What each window has: `early` samples in the first hour, `late` afterwards. */
 static const struct row {
 	const char *kind, *service, *host, *comm;
 	const char *stack[DEPTH_MAX]; /* leaf first */
@@ -59,7 +59,7 @@ static const struct store_kind kinds[] = {
 
 static int count_of(const struct row *row, uint64_t minute)
 {
-	return minute % WINDOWS < WINDOWS / 2 ? row->early : row->late;
+	return minute < WINDOWS / 2 ? row->early : row->late;
 }
 
 static void add_label(struct profile *prof, struct profile_label *labels, size_t *cnt,
