@@ -34,7 +34,7 @@ enum {
 static const char hostile_comm[] = "sh;\x1b[31m|`<b>\n\xff";
 static const char hostile_name[] = "<script>alert(1)</script>;\x1b]0;x\x07|`";
 
-/* What each window has: `early` samples in the first hour, `late` in the second. */
+/* What each window has: `early` samples in the first hour, `late` afterwards. */
 static const struct row {
 	const char *kind, *service, *host, *comm;
 	const char *stack[DEPTH_MAX]; /* leaf first */

@@ -41,9 +41,6 @@ const char *web_target_get(const struct web_target *target, const char *name);
 /* The parameter behind the @nth (from 0 on) of that name; NULL: there are fewer. */
 const char *web_target_get_nth(const struct web_target *target, const char *name, size_t nth);
 
-/* The first parameter whose name is not in @known (NULL-terminated), or NULL. */
-const char *web_target_unknown(const struct web_target *target, const char *const *known);
-
 /* Does the Accept header @accept (may be NULL) name @type itself ("text/html"), and not with q=0?
  */
 bool web_accept_names(const char *accept, const char *type);

@@ -119,16 +119,3 @@ const char *web_target_get(const struct web_target *target, const char *name)
 {
 	return web_target_get_nth(target, name, 0);
 }
-
-const char *web_target_unknown(const struct web_target *target, const char *const *known)
-{
-	for (size_t i = 0; i < target->param_cnt; i++) {
-		size_t j = 0;
-
-		while (known[j] && strcmp(known[j], target->params[i].name))
-			j++;
-		if (!known[j])
-			return target->params[i].name;
-	}
-	return NULL;
-}
