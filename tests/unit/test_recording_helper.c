@@ -32,7 +32,7 @@ static void begin(struct fixture *fix, const char *text)
 {
 	int fd;
 
-	strcpy(fix->script, "/tmp/bpfprof-helper-XXXXXX");
+	snprintf(fix->script, sizeof(fix->script), "/tmp/bpfprof-helper-XXXXXX");
 	fd = mkstemp(fix->script);
 	assert_true(fd >= 0);
 	assert_true(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
