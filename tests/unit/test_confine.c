@@ -131,6 +131,12 @@ static int try_inet(void)
 	return result_of(socket(AF_INET, SOCK_STREAM, 0));
 }
 
+/* Of nothing: who may tries, and is told. */
+static int try_accept(void)
+{
+	return result_of(accept4(-1, NULL, NULL, 0));
+}
+
 static int try_unix(void)
 {
 	return result_of(socket(AF_UNIX, SOCK_STREAM, 0));
@@ -273,12 +279,13 @@ static int try_memory(void)
 	return 0;
 }
 
-enum { READ, RECORD, ASK, WORK_CNT };
+enum { READ, RECORD, ASK, SERVE, WORK_CNT };
 
 static const struct confine_opts works[WORK_CNT] = {
 	[READ] = {.work = CONFINE_READING},
 	[RECORD] = {.work = CONFINE_RECORDING},
 	[ASK] = {.work = CONFINE_RECORDING, .has_network = true},
+	[SERVE] = {.work = CONFINE_READING, .serves = true},
 };
 
 /* What a recording is told by the kernel itself is another errno than the filter's. */
@@ -287,40 +294,41 @@ static const struct {
 	attempt_fn *attempt;
 	int expected[WORK_CNT];
 } attempts[] = {
-	{"execve", try_execve, {ENDED, ENDED, ENDED}},
-	{"fork", try_fork, {ENDED, ENDED, ENDED}},
-	{"vfork", try_vfork, {ENDED, ENDED, ENDED}},
-	{"a copy", try_copy, {ENOSYS, 0, 0}},
-	{"clone3", try_clone3, {ENOSYS, ENOSYS, ENOSYS}},
-	{"ptrace", try_ptrace, {ENDED, ENDED, ENDED}},
-	{"writing into memory", try_write_memory, {ENDED, ENDED, ENDED}},
-	{"reading memory", try_read_memory, {ENOSYS, 0, 0}},
-	{"a module", try_module, {ENDED, ENDED, ENDED}},
-	{"mount", try_mount, {ENDED, ENDED, ENDED}},
-	{"unshare", try_unshare, {ENDED, ENDED, ENDED}},
-	{"setuid", try_setuid, {ENDED, ENDED, ENDED}},
-	{"io_uring", try_uring, {ENDED, ENDED, ENDED}},
-	{"a socket to hosts", try_inet, {EACCES, EACCES, 0}},
-	{"a local socket", try_unix, {EACCES, EACCES, 0}},
-	{"a map of code", try_code, {ENOSYS, ENOSYS, 0}},
-	{"making code of data", try_make_code, {ENOSYS, ENOSYS, 0}},
-	{"loading a BPF program", try_prog_load, {ENOSYS, ENOSYS, ENOSYS}},
-	{"pinning a BPF object", try_obj_pin, {ENOSYS, ENOSYS, ENOSYS}},
-	{"pinned BPF objects", try_obj_get, {ENOSYS, ENOSYS, ENOSYS}},
-	{"what is no map", try_map_lookup, {ENOSYS, EINVAL, EINVAL}},
-	{"a perf event of nothing", try_event, {ENOSYS, EFAULT, EFAULT}},
-	{"typing into the terminal", try_type, {ENOSYS, ENOSYS, ENOSYS}},
-	{"the terminal's size", try_terminal_size, {ENOTTY, ENOTTY, ENOTTY}},
-	{"a signal to the parent", try_kill_parent, {ENOSYS, ENOSYS, ENOSYS}},
-	{"is the parent there", try_look_for_parent, {ENOSYS, 0, 0}},
-	{"raise", try_raise, {0, 0, 0}},
-	{"a signal to itself", try_signal_itself, {0, 0, 0}},
-	{"limits of others", try_limits_of_parent, {ENOSYS, ENOSYS, ENOSYS}},
-	{"its own limits", try_own_limits, {0, 0, 0}},
-	{"a call that does not exist", try_unknown, {ENOSYS, ENOSYS, ENOSYS}},
-	{"a thread", try_thread, {0, 0, 0}},
-	{"files", try_files, {0, 0, 0}},
-	{"memory", try_memory, {0, 0, 0}},
+	{"execve", try_execve, {ENDED, ENDED, ENDED, ENDED}},
+	{"fork", try_fork, {ENDED, ENDED, ENDED, ENDED}},
+	{"vfork", try_vfork, {ENDED, ENDED, ENDED, ENDED}},
+	{"a copy", try_copy, {ENOSYS, 0, 0, ENOSYS}},
+	{"clone3", try_clone3, {ENOSYS, ENOSYS, ENOSYS, ENOSYS}},
+	{"ptrace", try_ptrace, {ENDED, ENDED, ENDED, ENDED}},
+	{"writing into memory", try_write_memory, {ENDED, ENDED, ENDED, ENDED}},
+	{"reading memory", try_read_memory, {ENOSYS, 0, 0, ENOSYS}},
+	{"a module", try_module, {ENDED, ENDED, ENDED, ENDED}},
+	{"mount", try_mount, {ENDED, ENDED, ENDED, ENDED}},
+	{"unshare", try_unshare, {ENDED, ENDED, ENDED, ENDED}},
+	{"setuid", try_setuid, {ENDED, ENDED, ENDED, ENDED}},
+	{"io_uring", try_uring, {ENDED, ENDED, ENDED, ENDED}},
+	{"a socket to hosts", try_inet, {EACCES, EACCES, 0, EACCES}},
+	{"a client", try_accept, {ENOSYS, ENOSYS, ENOSYS, EBADF}},
+	{"a local socket", try_unix, {EACCES, EACCES, 0, EACCES}},
+	{"a map of code", try_code, {ENOSYS, ENOSYS, 0, ENOSYS}},
+	{"making code of data", try_make_code, {ENOSYS, ENOSYS, 0, ENOSYS}},
+	{"loading a BPF program", try_prog_load, {ENOSYS, ENOSYS, ENOSYS, ENOSYS}},
+	{"pinning a BPF object", try_obj_pin, {ENOSYS, ENOSYS, ENOSYS, ENOSYS}},
+	{"pinned BPF objects", try_obj_get, {ENOSYS, ENOSYS, ENOSYS, ENOSYS}},
+	{"what is no map", try_map_lookup, {ENOSYS, EINVAL, EINVAL, ENOSYS}},
+	{"a perf event of nothing", try_event, {ENOSYS, EFAULT, EFAULT, ENOSYS}},
+	{"typing into the terminal", try_type, {ENOSYS, ENOSYS, ENOSYS, ENOSYS}},
+	{"the terminal's size", try_terminal_size, {ENOTTY, ENOTTY, ENOTTY, ENOTTY}},
+	{"a signal to the parent", try_kill_parent, {ENOSYS, ENOSYS, ENOSYS, ENOSYS}},
+	{"is the parent there", try_look_for_parent, {ENOSYS, 0, 0, ENOSYS}},
+	{"raise", try_raise, {0, 0, 0, 0}},
+	{"a signal to itself", try_signal_itself, {0, 0, 0, 0}},
+	{"limits of others", try_limits_of_parent, {ENOSYS, ENOSYS, ENOSYS, ENOSYS}},
+	{"its own limits", try_own_limits, {0, 0, 0, 0}},
+	{"a call that does not exist", try_unknown, {ENOSYS, ENOSYS, ENOSYS, ENOSYS}},
+	{"a thread", try_thread, {0, 0, 0, 0}},
+	{"files", try_files, {0, 0, 0, 0}},
+	{"memory", try_memory, {0, 0, 0, 0}},
 };
 
 enum { ATTEMPT_CNT = sizeof(attempts) / sizeof(*attempts) };

@@ -164,8 +164,12 @@ int kinds_take_types(const struct kinds *kinds, struct profile *prof, kind_value
 			value_at[k][i] =
 				at != PROFILE_NONE ? at : profile_add_value_type(prof, type, unit);
 		}
-		if (k)
+		/* Of rates that differ none is that of the sum. */
+		if (k) {
+			if (prof->period != types->period)
+				prof->period = 0;
 			continue;
+		}
 		prof->default_value = types->default_value;
 		prof->period = types->period;
 		prof->period_type.type =

@@ -84,7 +84,8 @@ int kind_id(struct store *store, const struct store_kind *kind, const struct pro
 	    uint64_t *out);
 
 /* Add the value types of @kinds to @prof, each once, and which of them column i of kinds->items[k]
- * is: value_at[k][i]. The default, the period are the first kind's. -E2BIG: too many. */
+ * is: value_at[k][i]. The default is the first kind's; the period, too, where all have the same,
+ * else 0. -E2BIG: too many. */
 typedef uint32_t kind_values[PROFILE_VALUES_MAX];
 int kinds_take_types(const struct kinds *kinds, struct profile *prof, kind_values *value_at);
 
