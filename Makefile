@@ -108,8 +108,9 @@ all: $(O)/bpfprof ## build build/bpfprof (the default)
 .PHONY: FORCE
 FORCE:
 
+# Read by cat: make 4.3's $(file <) now and then gives something else than what is in the file.
 define stamp
-ifneq ($$(file <$(1)),$$(strip $$($(2))))
+ifneq ($$(shell cat $(1) 2>/dev/null),$$(strip $$($(2))))
 $(1): FORCE
 endif
 $(1):
