@@ -132,11 +132,12 @@ static int run_fsck(const struct store_opts *opts, const char *path)
 	_cleanup_(buf_deinit) struct buf findings;
 	struct store_sizes sizes;
 	struct store *store;
-	int found = store_arg_open(path, &store);
+	int found;
 
+	buf_init(&findings, BUF_NO_MAX);
+	found = store_arg_open(path, &store);
 	if (found)
 		return CLI_FAILED;
-	buf_init(&findings, BUF_NO_MAX);
 	found = store_fsck(store, &findings);
 	if (found >= 0 && !store_sizes(store, &sizes)) {
 		found = tell_findings(path, &sizes, found, &findings);
@@ -204,15 +205,16 @@ static int run_sizes(const struct store_opts *opts, const char *path)
 	_cleanup_(buf_deinit) struct buf out;
 	struct store_sizes sizes;
 	struct store *store;
-	int err = store_arg_open(path, &store);
+	int err;
 
+	buf_init(&out, BUF_NO_MAX);
+	err = store_arg_open(path, &store);
 	if (err)
 		return CLI_FAILED;
 	err = store_sizes(store, &sizes);
 	store_close(store);
 	if (err)
 		return CLI_FAILED;
-	buf_init(&out, BUF_NO_MAX);
 	if (opts->json)
 		sizes_json(&sizes, &out);
 	else
