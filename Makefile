@@ -73,7 +73,7 @@ endif
 ifeq ($(STATIC),1)
 # Debian packages no archive of cJSON: the tool builds one and prints its folder. Of C++ only the names are wanted.
 ALL_CFLAGS += -DBPFPROF_STATIC
-ALL_LDFLAGS += -static-pie -L"$$(tools/static-cjson $(CC))"
+ALL_LDFLAGS += -static-pie -Wl,--wrap=dlopen -L"$$(tools/static-cjson $(CC))"
 LIBS     += -lsupc++
 else
 # Its TLS library has no static form in Debian: a static build has no HTTP server, and says so.

@@ -37,7 +37,9 @@ whole()
 		README.md
 		bin/bpfprof
 		bin/cargo-bpfprof
+		lib/systemd/system/bpfprof-agent.service
 		share/bash-completion/completions/bpfprof
+		share/bpfprof/agent.conf
 		share/fish/vendor_completions.d/bpfprof.fish
 		share/man/man1/bpfprof.1
 		share/man/man1/cargo-bpfprof.1

@@ -21,6 +21,17 @@ const struct build_lack build_lacks[] = {
 	{NULL, NULL, NULL},
 };
 
+#ifdef BPFPROF_STATIC
+void *__wrap_dlopen(const char *name, int flags);
+
+/* In the place of the C library's (ld --wrap): SQLite has code for extensions, which nobody here
+ * loads. */
+void *__wrap_dlopen(const char *name, int flags)
+{
+	return NULL;
+}
+#endif
+
 void *build_load_library(const char *name, int flags, const char **why)
 {
 	void *library;
