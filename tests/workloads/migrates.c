@@ -70,7 +70,7 @@ static void *migrator_run(void *arg)
 			sem_post(&is_asleep);
 		wait_begin(&truth);
 		migrator_sleep();
-		wait_end(&truth);
+		wait_end_of_sleep(&truth, nap_ns);
 		moves += sched_getcpu() != cpu;
 	}
 	is_over = true;

@@ -42,6 +42,7 @@ struct moment {
 struct truth {
 	struct moment begin, call; /* of the thread, of the call that it is in */
 	struct moment life, in_calls;
+	int64_t misplaced_ns; /* by the kernel, see wait_end_of_sleep() */
 	long waits, preempted, calls;
 	int schedstat_fd;
 };
@@ -134,6 +135,24 @@ static inline void wait_end(struct truth *truth)
 	truth->calls++;
 }
 
+/*
+ * Ends a wait that was a sleep of @asked_ns, so the thread was blocked for no less. Since Linux 6.12 a
+ * thread that falls asleep may stay in its queue for a while (sched_delayed); one that is moved to
+ * another CPU meanwhile is "queued" by schedstat from the move until it runs again, all its sleep.
+ */
+static inline void wait_end_of_sleep(struct truth *truth, int64_t asked_ns)
+{
+	struct moment call = moment_since(truth, &truth->call);
+	int64_t missing_ns = asked_ns - moment_blocked_ns(&call);
+
+	if (missing_ns > 0) {
+		call.runnable_ns -= missing_ns;
+		truth->misplaced_ns += missing_ns;
+	}
+	moment_add(&truth->in_calls, &call);
+	truth->calls++;
+}
+
 static inline void truth_end(struct truth *truth)
 {
 	struct rusage usage;
@@ -142,6 +161,7 @@ static inline void truth_end(struct truth *truth)
 	truth->waits = usage.ru_nvcsw;
 	truth->preempted = usage.ru_nivcsw;
 	truth->life = moment_since(truth, &truth->begin);
+	truth->life.runnable_ns -= truth->misplaced_ns;
 	close(truth->schedstat_fd);
 }
 
