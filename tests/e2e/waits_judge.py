@@ -12,7 +12,8 @@ for all threads of its name. RULE is
 
 Values that come from samples of HZ (cpu, and wall, of which it is a part) may differ by four standard deviations of the
 share more. Where runnable and cpu meet, at each switch, the kernel's clock and a probe's differ by what the probe takes:
-15 us are allowed. Exit status 1: a thread's value is wrong, or there is no thread of that name.
+15 us are allowed. And a wait begins, for the kernel, where the thread leaves its queue; for a probe where the CPU then
+switches, measured 1 us later: of blocked time 2 us are allowed for each. Exit status 1: a thread's value is wrong, or there is no thread of that name.
 """
 import argparse
 import math
@@ -39,7 +40,7 @@ def sampled_ns(truth, cpu_ns, hertz):
     return 4 * math.sqrt(share * (1 - share) / ticks) * truth["elapsed"]
 
 
-SWITCH_NS = 15000
+SWITCH_NS, DEQUEUE_NS = 15000, 2000
 
 
 def judge(truth, values, rule, args):
@@ -49,6 +50,8 @@ def judge(truth, values, rule, args):
         may_differ += sampled_ns(truth, values["cpu"], args.hz)
     if value in ("cpu", "runnable"):
         may_differ += SWITCH_NS * (truth["waits"] + truth["preempted"])
+    if value == "blocked":
+        may_differ += DEQUEUE_NS * truth.get("waits", 0)
     is_right = abs(values[value] - truth[key]) <= may_differ
     if not is_right or not args.brief:
         print(f"{'' if is_right else 'WRONG: '}{truth['comm']} ({truth['tid']}): {value} is {values[value]}, "
