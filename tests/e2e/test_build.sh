@@ -94,19 +94,38 @@ build all unit
 result $? "without a change nothing is rebuilt"
 
 # --- Headers of the kernel boundary ---
+# What make would build is asked of it for each (-n), and one is built indeed.
+would_build()
+{
+	# shellcheck disable=SC2086 # a list of words
+	make -n $variables O=build all | grep -o -e '-o build/[^ ]*\.o' | cut -c 4- | tr '\n' ' '
+}
+
 for header in include/*.h include/*.def; do
 	users=$(users_of "$header")
 	if bpf_uses "$header"; then
 		users="build/bpfprof.bpf.o $users"
 	fi
 	[ -n "$users" ] || continue
-	after "$header" "$header"
+	touch -r "$header" before
+	touch "$header"
+	would_build >"$log"
+	touch -r before "$header"
 	for object in $users; do
-		has "$object" "$header: $object is rebuilt"
+		grep -q " $object " <<-END
+			 $(cat "$log")
+		END
+		result $? "$header: $object would be rebuilt"
 	done
 done
+[ -z "$(would_build)" ]
+result $? "... and nothing is when they are as they were"
 bpf_uses include/abi.h
 result $? "the BPF object uses include/abi.h"
+after "include/abi.h" include/abi.h
+for object in build/bpfprof.bpf.o $(users_of include/abi.h); do
+	has "$object" "include/abi.h: $object is rebuilt"
+done
 
 # --- Other inputs ---
 for header in bpf/*.bpf.h vmlinux/*.h; do
