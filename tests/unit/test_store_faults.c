@@ -23,7 +23,8 @@
 
 enum { WINDOWS_BEFORE = 8, WINDOWS = 3, TRIES = 5, CALLS_MAX = 2000 };
 
-/* The call that fails: the @nr-th from now on of this name, with @err; @lasts: those after it too. */
+/* The call that fails: the @nr-th from now on of this name, with @err; @lasts: those after it too.
+ */
 static struct {
 	const char *name;
 	long nr, seen;

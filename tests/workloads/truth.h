@@ -136,9 +136,10 @@ static inline void wait_end(struct truth *truth)
 }
 
 /*
- * Ends a wait that was a sleep of @asked_ns, so the thread was blocked for no less. Since Linux 6.12 a
- * thread that falls asleep may stay in its queue for a while (sched_delayed); one that is moved to
- * another CPU meanwhile is "queued" by schedstat from the move until it runs again, all its sleep.
+ * Ends a wait that was a sleep of @asked_ns, so the thread was blocked for no less. Since
+ * Linux 6.12 a thread that falls asleep may stay in its queue for a while (sched_delayed); one that
+ * is moved to another CPU meanwhile is "queued" by schedstat from the move until it runs again, all
+ * its sleep.
  */
 static inline void wait_end_of_sleep(struct truth *truth, int64_t asked_ns)
 {

@@ -57,7 +57,8 @@ int db_errno(sqlite3 *db, int code)
 		return -EBUSY;
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB:
-		/* SQLite calls damage what the disk could not read, too (SQLITE_IOERR_CORRUPTFS). */
+		/* SQLite calls damage what the disk could not read, too (SQLITE_IOERR_CORRUPTFS).
+		 */
 		return errno == EIO || errno == ENXIO ? -EIO : -EBADMSG;
 	case SQLITE_CONSTRAINT:
 		return -EEXIST;
