@@ -54,8 +54,17 @@ struct {
 	__type(value, struct bp_heap_thread);
 } heap_threads SEC(".maps");
 
-/* The current thread's, if its process is one of ours. */
-static __always_inline struct bp_heap_thread *heap_thread(void)
+static __always_inline void heap_no_thread(void)
+{
+	struct bp_heap_ctl *control = heap_control();
+
+	if (control)
+		__sync_fetch_and_add(&control->no_thread, 1);
+}
+
+/* The current thread's, if its process is one of ours; @allocates: it counts where there is no
+ * memory for it. Newer kernels have none for a processor without cmpxchg16b, say. */
+static __always_inline struct bp_heap_thread *heap_thread(bool allocates)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct bp_heap_thread *t = bpf_task_storage_get(&heap_threads, task, NULL, 0);
@@ -69,6 +78,8 @@ static __always_inline struct bp_heap_thread *heap_thread(void)
 	t = bpf_task_storage_get(&heap_threads, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (t)
 		t->proc = *proc;
+	else if (allocates)
+		heap_no_thread();
 	return t;
 }
 
@@ -222,7 +233,7 @@ HEAP_SUBPROG int heap_begin(struct pt_regs *ctx, struct bp_heap_thread *t, __u32
 /* A call of the current thread begins. Is its return of interest? */
 HEAP_SUBPROG int heap_enter(struct pt_regs *ctx)
 {
-	struct bp_heap_thread *t = heap_thread();
+	struct bp_heap_thread *t = heap_thread(true);
 	struct bp_heap_proc *proc;
 
 	if (!t)
@@ -322,7 +333,7 @@ HEAP_SUBPROG int heap_record(struct bp_heap_thread *t, __u32 site)
 
 static __always_inline void heap_leave(struct pt_regs *ctx)
 {
-	struct bp_heap_thread *t = heap_thread();
+	struct bp_heap_thread *t = heap_thread(false);
 	__u32 proc = t ? heap_returned(ctx, t) : 0;
 
 	if (proc)
@@ -407,7 +418,7 @@ HEAP_SUBPROG int heap_pair(struct bp_heap_thread *t, __u32 free_site)
 SEC("kprobe")
 int bp_heap_free(struct pt_regs *ctx)
 {
-	struct bp_heap_thread *t = ARCH_CTX_ARG0(ARCH_REGS(ctx)) ? heap_thread() : NULL;
+	struct bp_heap_thread *t = ARCH_CTX_ARG0(ARCH_REGS(ctx)) ? heap_thread(false) : NULL;
 	__u32 proc = t ? heap_freed(ctx, t) : 0;
 
 	if (takes_tail_call)

@@ -129,6 +129,7 @@ struct bp_heap_ctl {
 	__u64 sites_full; /* allocations that went to site 0 */
 	__u64 procs_full;
 	__u64 pairs_full;
+	__u64 no_thread; /* calls of what allocates whose thread got no memory to be followed */
 };
 
 /* Set between open and load. */
@@ -145,7 +146,7 @@ _Static_assert(sizeof(struct bp_heap_proc) == 136, "no padding");
 _Static_assert(sizeof(struct bp_heap_site) == 88 + 8 * BP_HEAP_LIFETIMES, "no padding");
 _Static_assert(sizeof(struct bp_heap_bucket) == 64, "a cache line");
 _Static_assert(sizeof(struct bp_heap_block) == 24, "no padding");
-_Static_assert(sizeof(struct bp_heap_ctl) == 32, "no padding");
+_Static_assert(sizeof(struct bp_heap_ctl) == 40, "no padding");
 _Static_assert(BP_HEAP_PROCS <= 1 << (64 - BP_HEAP_ADDR_BITS + 3), "keys are of 64 bits");
 
 #endif

@@ -80,17 +80,21 @@ static int fill_heap(struct capture *cap, struct ledger *ledger)
 	const struct heap_summary *heap = &cap->heap.summary;
 	uint64_t ran = heap->ran - cap->heap.ran_before;
 	uint64_t recorded = heap->recorded - cap->heap.recorded_before;
+	uint64_t lost = heap->no_thread - cap->heap.lost_before;
 
 	if (!row)
 		return -ENOMEM;
 	snprintf(event->name, sizeof(event->name), "%s", HEAP_EVENT);
 	snprintf(event->unit, sizeof(event->unit), "allocations");
-	row->ticks = row->ran = ran;
+	row->ticks = row->ran = ran + lost;
 	row->recorded = recorded;
 	row->filtered = ran - recorded;
+	if (lost)
+		ledger_reason_add(&row->lost, loss_name(BP_LOST_NO_THREAD), lost);
 	event->sum.cpu = -1;
 	cap->heap.ran_before = heap->ran;
 	cap->heap.recorded_before = heap->recorded;
+	cap->heap.lost_before = heap->no_thread;
 	return 0;
 }
 

@@ -371,6 +371,7 @@ static void sum_procs(const struct heap *heap, struct heap_summary *summary)
 	summary->children_lag_ns = __atomic_load_n(&heap->children.lag_ns, __ATOMIC_RELAXED);
 	summary->sites_full = heap->mem.ctl->sites_full;
 	summary->procs_full = heap->mem.ctl->procs_full;
+	summary->no_thread = heap->mem.ctl->no_thread;
 }
 
 _Static_assert((int)HEAP_LIFETIMES == (int)BP_HEAP_LIFETIMES, "the same powers of four");

@@ -62,7 +62,7 @@ struct heap {
 	struct heap_children children;
 	struct heap_link *links; /* owned */
 	size_t link_cnt, link_cap;
-	uint64_t ran_before, recorded_before; /* in the ledgers of windows before */
+	uint64_t ran_before, recorded_before, lost_before; /* in the ledgers of windows before */
 	struct heap_summary summary; /* of the window filled last */
 };
 

@@ -60,7 +60,7 @@ void heap_add(struct profile *prof, struct heap_summary *summary, uint32_t stack
 
 bool heap_is_lower_bound(const struct heap_summary *summary)
 {
-	return summary->overflows || summary->procs_full;
+	return summary->overflows || summary->procs_full || summary->no_thread;
 }
 
 /* 1.23 GB, as the units of 1,000 go. */
@@ -124,7 +124,7 @@ static void add_children(const struct heap_summary *summary, struct buf *out)
 
 static void add_bounds(const struct heap_summary *summary, struct buf *out)
 {
-	if (heap_is_lower_bound(summary))
+	if (summary->overflows)
 		buf_printf(out,
 			   "heap: live and peak are lower bounds: %llu blocks found no room in the "
 			   "table of live ones (--max-memory)\n",
@@ -134,6 +134,11 @@ static void add_bounds(const struct heap_summary *summary, struct buf *out)
 			   "heap: %llu blocks are under [other sites]: too many stacks "
 			   "(--max-memory)\n",
 			   (unsigned long long)summary->sites_full);
+	if (summary->no_thread)
+		buf_printf(out,
+			   "heap: %llu allocations are not in it: the kernel had no memory to "
+			   "follow their threads\n",
+			   (unsigned long long)summary->no_thread);
 	if (summary->procs_full)
 		buf_printf(out, "heap: %llu processes are not in it: too many\n",
 			   (unsigned long long)summary->procs_full);

@@ -47,8 +47,8 @@ struct heap_summary {
 	/* Processes that came by fork; those that ended before they were probed, and the longest
 	 * from fork to probes. */
 	uint64_t children, children_missed, children_lag_ns;
-	/* What makes it a lower bound. */
-	uint64_t overflows, unseen_frees, sites_full, procs_full;
+	/* What makes it a lower bound. no_thread: calls of which nothing else is known. */
+	uint64_t overflows, unseen_frees, sites_full, procs_full, no_thread;
 	uint64_t lifetimes[HEAP_LIFETIMES]; /* since the recording began:
 						  freed objects by 1 us, 4 us, ... */
 };
