@@ -116,12 +116,22 @@ struct capture_opts {
 	const char *pin_dir;
 	uint64_t lease_ns; /* pinned: so long after the last sign of life recording stops, counted
 			      as no_lease; 0: never */
+	/*
+	 * Borrowed until capture_close(): another recording of this process, which knows what code
+	 * lay where in the kernel, and whose windows this one's samples are added to. NULL: none.
+	 */
+	const struct capture *beside;
 	bool test_plain_scratch; /* tests only, see struct bp_config */
 };
 
 static inline bool capture_names_kernel(const struct capture_opts *opts)
 {
 	return !opts->no_kernel_stacks && !opts->no_kernel_names;
+}
+
+static inline bool capture_watches_kernel(const struct capture_opts *opts)
+{
+	return capture_names_kernel(opts) && !opts->beside;
 }
 
 /*
@@ -152,6 +162,12 @@ enum capture_wake {
  * handles hotplug meanwhile. Returns an enum capture_wake or negative errno.
  */
 int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd);
+
+enum { CAPTURE_TOGETHER_MAX = 2 };
+
+/* The same with @cnt recordings, CAPTURE_TOGETHER_MAX at most: until one of them has a reason. */
+int capture_run_together(struct capture *const *caps, size_t cnt, uint64_t deadline_ns,
+			 int wake_fd);
 
 /* Why the recording may not go on: looked for at most twice a second, within capture_run() and by
  * this. A reason of "" says that it may. */
@@ -196,6 +212,8 @@ struct capture_origin {
 	char boot_id[40]; /* as /proc/sys/kernel/random/boot_id has it */
 	uint64_t instance; /* random, of the recording; the same for all who go on with it */
 	uint64_t epoch; /* rises within an instance, by 1 */
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	bool is_again; /* it was closed by who recorded before us, who may have stored it */
 };
 void capture_origin(const struct capture *cap, struct capture_origin *out);
 
