@@ -179,9 +179,8 @@ uint64_t capture_samples(const struct capture *cap);
 /*
  * From now on events whose rate is that of -F come @freq_hz (1 or more) times a second. To be
  * called right after capture_window(), so that all but the samples of that moment are of one
- * period; each sample counts for the period that it had. 0; -EOPNOTSUPP of
- * a recording that is pinned; or negative errno after log_error(): the rate may then be the new one
- * on some CPUs only.
+ * period; each sample counts for the period that it had. 0, or negative
+ * errno after log_error(): the rate may then be the new one on some CPUs only.
  */
 int capture_set_freq(struct capture *cap, uint64_t freq_hz);
 

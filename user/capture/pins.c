@@ -24,6 +24,7 @@ static uint32_t layout_hash(void)
 	uint64_t hash = hash_mix(BP_ABI_HASH, sizeof(struct pin_state));
 
 	hash = hash_mix(hash, sizeof(struct pin_book));
+	hash = hash_mix(hash, sizeof(struct pin_counter));
 	hash = hash_mix(hash, sizeof(struct pin_exe));
 	hash = hash_mix(hash, sizeof(struct bp_stack));
 	return (uint32_t)(hash >> 32);
@@ -62,7 +63,8 @@ void pins_close(struct pins *pins)
 static size_t state_bytes(uint32_t cpu_cnt)
 {
 	return sizeof(struct pin_state) +
-	       3 * (size_t)BP_EVENTS_SAMPLED * cpu_cnt * sizeof(struct pin_book);
+	       (size_t)BP_EVENTS_SAMPLED * cpu_cnt *
+		       (2 * sizeof(struct pin_book) + sizeof(struct pin_counter));
 }
 
 static size_t page_align(size_t bytes)
@@ -254,9 +256,11 @@ struct pin_book *pins_books(struct pins *pins, uint32_t parity, uint32_t nr)
 	return &pins->state->books[(parity * BP_EVENTS_SAMPLED + nr) * pins->state->cpu_cnt];
 }
 
-uint64_t *pins_ticks_closed(struct pins *pins, uint32_t nr, uint32_t index)
+struct pin_counter *pins_counter(struct pins *pins, uint32_t nr, uint32_t index)
 {
-	return &pins_books(pins, 2, nr)[index].ticks;
+	struct pin_counter *counters = (struct pin_counter *)pins_books(pins, 2, 0);
+
+	return &counters[nr * pins->state->cpu_cnt + index];
 }
 
 int pins_keep_exe(struct pins *pins, uint32_t id, const struct pin_exe *exe)
