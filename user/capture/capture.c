@@ -200,11 +200,20 @@ static int capture_attach_heap(struct capture *cap)
 	return err ? err : heap_follow(&cap->heap);
 }
 
-static int capture_enable(struct capture *cap)
+static int capture_enable(struct capture *cap, struct capture *old)
 {
 	struct number_set present = {0};
-	int err = samplers_enable(&cap->samplers, &cap->loader);
+	int err;
 
+	if (old)
+		samplers_end_counters(&old->samplers);
+	err = samplers_enable(&cap->samplers, &cap->loader);
+	if (!err && cap->is_pinned)
+		capture_pins_begin(cap);
+	if (!err && old)
+		capture_hand_over(old, cap);
+	else if (!err)
+		loader_set_sampling(&cap->loader, true);
 	if (!err && cap->heap.opts.is_wanted)
 		err = capture_attach_heap(cap);
 	if (err || !cap->watches_switches)
@@ -283,7 +292,7 @@ static void begin_window_at(struct capture *cap, uint64_t start_ns)
 	cap->window_time_ns = clock_realtime_ns() - (clock_monotonic_ns() - start_ns);
 }
 
-int capture_start(struct capture *cap)
+int capture_take_over(struct capture *cap, struct capture *old)
 {
 	uint64_t started_ns = clock_process_start_ns();
 	bool may_burst = samplers_may_burst(&cap->samplers) || cap->heap.opts.is_wanted;
@@ -294,21 +303,24 @@ int capture_start(struct capture *cap)
 		return err;
 	begin_window_at(cap, is_resumed ? capture_pins_start_ns(cap) : clock_monotonic_ns());
 	cap->next_drain_ns = cap->window_start_ns + cap->drain_period_ns;
-	err = capture_enable(cap);
+	err = capture_enable(cap, old);
 	if (err)
 		return err;
 	if (cap->wait_opts.is_wanted)
 		begin_window_at(cap, cap->loader.mem.ctl->waits_start_ns);
-	if (cap->is_pinned) {
-		capture_pins_begin(cap);
+	if (cap->is_pinned)
 		cap->next_drain_ns = 0;
-	}
 	if (started_ns)
 		cap->start_ns = clock_boottime_ns() - started_ns;
 	rows_feed_preload(&cap->rows);
 	asleep_init(&cap->drain.asleep, cap->rows.preload);
 	err = capture_watch_kernel(cap);
 	return err ? err : rows_feed_ask(&cap->rows);
+}
+
+int capture_start(struct capture *cap)
+{
+	return capture_take_over(cap, NULL);
 }
 
 static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counters *counters)

@@ -57,6 +57,9 @@ struct capture_wait_opts {
 	uint32_t max_cpu_permille; /* of each CPU's time for their stacks; 1000: no bound */
 };
 
+/* What waits are called in ledgers. */
+#define CAPTURE_WAITS_EVENT "off-cpu"
+
 /* --state: bits. */
 enum capture_wait_state {
 	WAIT_INTERRUPTIBLE = 1 << 0,
@@ -114,6 +117,9 @@ struct capture_opts {
 	 * it. NULL: it ends with the process.
 	 */
 	const char *pin_dir;
+	/* Borrowed for the call: one that is pinned in the same folder, whose place this one will
+	 * take (capture_take_over()); NULL: none. */
+	const struct capture *replaces;
 	uint64_t lease_ns; /* pinned: so long after the last sign of life recording stops, counted
 			      as no_lease; 0: never */
 	/*
@@ -147,6 +153,19 @@ int capture_add_command(struct capture *cap, pid_t tgid, const char *program);
 
 /* Enable all events. Sets the ledger's start_ns. */
 int capture_start(struct capture *cap);
+
+/*
+ * The same in the place of @old (NULL: of none), which samples: its counters end where those of
+ * @cap begin, and of probes and tracepoints that both have each hit is sampled by one of them. Hits
+ * that were sampled by neither, between two stores to memory, are in @cap's ledger as lost to
+ * "handover". @old has a last window then, after which it is to be closed; not pinned, it is to be
+ * stopped before. On failure @old may have no counters any more.
+ */
+int capture_take_over(struct capture *cap, struct capture *old);
+
+/* The one that opts->replaces meant is closed, and its last window stored: it is removed, and @cap
+ * is found in its place from now on. 0, or negative errno after log_error(). */
+int capture_move_in(struct capture *cap);
 
 enum capture_wake {
 	CAPTURE_DEADLINE, /* @deadline_ns reached */

@@ -69,6 +69,9 @@ void capture_take_rows(struct capture *cap);
 /* For poll(2), from @now_ns until @until_ns, a minute at most. */
 int capture_timeout_ms(uint64_t now_ns, uint64_t until_ns);
 
+/* Probes sample in @next from now on, and in @old no longer; both are attached. */
+void capture_hand_over(struct capture *old, struct capture *next);
+
 /* capture_pinned.c: what is another with pins. */
 
 /* Before anything is loaded. 0, or negative errno, logged. */

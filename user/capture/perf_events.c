@@ -177,6 +177,14 @@ void perf_events_disable(struct perf_events *events)
 			ioctl(events->cpus[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
+void perf_events_end(struct perf_events *events)
+{
+	events->enabled = false;
+	for (size_t i = 0; i < events->cnt; i++)
+		if (events->cpus[i].fd >= 0 || events->cpus[i].is_pinned)
+			event_cpu_end(events, &events->cpus[i]);
+}
+
 static struct event_cpu *perf_events_cpu(struct perf_events *events, uint32_t cpu)
 {
 	for (size_t i = 0; i < events->cnt; i++)

@@ -51,6 +51,10 @@ int perf_events_open(struct perf_events *events, const struct event *event,
 int perf_events_enable(struct perf_events *events); /* 0 or negative errno */
 void perf_events_disable(struct perf_events *events);
 
+/* They end, here and where they are pinned: what they have counted is kept, and they can be enabled
+ * no more. */
+void perf_events_end(struct perf_events *events);
+
 /* CPU @cpu went away or came back. */
 void perf_events_cpu_offline(struct perf_events *events, uint32_t cpu);
 void perf_events_cpu_online(struct perf_events *events, uint32_t cpu);

@@ -84,6 +84,7 @@ struct pin_exe {
 struct pins {
 	int base_fd, dir_fd; /* owned */
 	char name[32]; /* of the folder of our layout */
+	char taken_name[32]; /* of another's, whose place it will take; "": there is none */
 	struct pin_state *state; /* owned mapping */
 	size_t state_bytes;
 	int state_fd, exes_fd; /* owned */
@@ -98,6 +99,12 @@ struct pins {
 /* Open the folder @path for a recording. 0, or negative errno after log_error(); -EOPNOTSUPP: this
  * kernel cannot (it must be 5.15). @pins is to be pins_close()d also on failure. */
 int pins_open(struct pins *pins, const char *path);
+
+/* The same for one that will take the place of @old, which records there: 0 or negative errno. */
+int pins_open_beside(struct pins *pins, const struct pins *old);
+
+/* It takes that place: the old one ends, and goes. 0, or negative errno after log_error(). */
+int pins_move_in(struct pins *pins);
 
 /* Let go of it: the recording goes on; one that never began is removed. */
 void pins_close(struct pins *pins);

@@ -227,8 +227,23 @@ int samplers_enable(struct samplers *samplers, struct loader *loader)
 			return err;
 		}
 	}
-	loader_set_sampling(loader, true);
 	return 0;
+}
+
+void samplers_end_counters(struct samplers *samplers)
+{
+	for (uint32_t i = 0; i < samplers->cnt; i++)
+		if (is_counter(&samplers->items[i]))
+			perf_events_end(&samplers->items[i].counters);
+}
+
+const struct sampler *samplers_find_like(const struct samplers *samplers,
+					 const struct sampler *wanted)
+{
+	for (uint32_t i = 0; i < samplers->cnt && !is_counter(wanted); i++)
+		if (!strcmp(samplers->items[i].event.spec.text, wanted->event.spec.text))
+			return &samplers->items[i];
+	return NULL;
 }
 
 static void sampler_detach(struct sampler *sampler)
