@@ -12,16 +12,26 @@
 #include "base/fs.h"
 #include "base/log.h"
 
-/* What both have of it. Of the memory that is allowed each has half. */
+/*
+ * Of the memory that is allowed in the kernel: each of two recordings has half. The tables that are
+ * sized by a bound may be half of it, three quarters, ... each, and come to 8/5 of it together.
+ */
+static uint64_t kernel_bytes(const struct agent_opts *opts)
+{
+	uint64_t bytes = opts->record.max_memory_bytes / 8 * 5;
+
+	return opts->off_cpu ? bytes / 2 : bytes;
+}
+
+/* What both have of it. */
 static struct capture_opts options_for(const struct agent_opts *opts)
 {
 	struct capture_opts capture = record_capture_opts(&opts->record);
 
 	capture.events = NULL;
+	capture.max_kernel_bytes = kernel_bytes(opts);
 	capture.waits.is_wanted = false;
 	capture.by = BY_COMM | BY_PID | BY_START | BY_CGROUP | BY_EVENT;
-	if (opts->off_cpu)
-		capture.max_kernel_bytes /= 2;
 	/* What it costs is bounded by the rate, and its memory by what is forgotten. */
 	capture.max_cpu_percent = 0;
 	capture.max_own_bytes = 0;
