@@ -126,7 +126,7 @@ echo "# $kills kills, waits were not recorded for $(of absent off-cpu) of $(of c
 check "each call is in the store once" is "$(total hits:hit) == $calls"
 check "waits are there but for what the ledger says" asleep_or_absent
 check "the store is whole" "$bpfprof" store fsck --store "$store"
-check "the books balance" is "$(of lost off-cpu) == 0 && $("$driver" "$store" cpu | grep -c 'balanced yes') == 1"
+check "the books balance" is "$("$driver" "$store" cpu | grep -c 'balanced yes') == 1"
 
 # --- Reloaded and upgraded ---
 
@@ -163,7 +163,6 @@ sleep 0.5
 end_by KILL
 check "and killed" begin
 check "... it goes on" says 'going on with a recording'
-check "the function was called until now" kill -0 "$more_pid"
 wait "$more_pid"
 sleep 2.5
 end_by TERM
