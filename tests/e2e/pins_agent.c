@@ -17,7 +17,10 @@
  *	-n	the kernel's names are wanted
  *	-s	small shards, so that much goes through the ring
  *	-w	waits
- *	-k MOMENT	die by SIGKILL when it is "started", "handed", "stored" or "committed"
+ *	-r	the rate of clocks is another after each window
+ *	-x	after the second window a recording by CPU (-c) takes the place of this one
+ *	-k MOMENT	die by SIGKILL when it is "started", "handed", "stored" or "committed", or
+ *		of the other one "opened", "taken" (the old one has a last window) or "moved"
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +38,8 @@ struct agent {
 	const char *store;
 	const char *die_at; /* NULL: nowhere */
 	uint64_t interval_ns, until_ns;
+	bool changes_rate;
+	struct capture_opts *other; /* what is to take the place; NULL: nothing */
 };
 
 static void origin_text(const struct capture_origin *origin, char out[128])
@@ -144,22 +149,57 @@ static int window(const struct agent *agent, struct capture *cap)
 	return err;
 }
 
-static int run(const struct agent *agent, struct capture *cap)
+/* agent->other in the place of *@cap. */
+static int change(const struct agent *agent, struct capture **cap)
 {
-	int err = capture_start(cap);
+	struct capture *old = *cap;
+	int err;
+
+	agent->other->replaces = old;
+	err = capture_open(agent->other, cap);
+	if (err)
+		return err;
+	maybe_die(agent, "opened");
+	err = capture_take_over(*cap, old);
+	maybe_die(agent, "taken");
+	if (!err)
+		err = window(agent, old);
+	capture_close(old);
+	if (!err)
+		err = capture_move_in(*cap);
+	maybe_die(agent, "moved");
+	return err;
+}
+
+static int after_window(const struct agent *agent, struct capture **cap, unsigned int nr)
+{
+	static const uint64_t rates_hz[] = {49, 197, 99};
+
+	if (agent->other && nr == 2)
+		return change(agent, cap);
+	if (agent->changes_rate)
+		return capture_set_freq(*cap, rates_hz[nr % 3]);
+	return 0;
+}
+
+static int run(const struct agent *agent, struct capture **cap)
+{
+	int err = capture_start(*cap);
 
 	if (!err)
 		maybe_die(agent, "started");
-	while (!err && clock_monotonic_ns() < agent->until_ns) {
+	for (unsigned int nr = 1; !err && clock_monotonic_ns() < agent->until_ns; nr++) {
 		uint64_t deadline_ns = clock_monotonic_ns() + agent->interval_ns;
 
 		if (deadline_ns > agent->until_ns)
 			deadline_ns = agent->until_ns;
-		err = capture_run(cap, deadline_ns, -1);
+		err = capture_run(*cap, deadline_ns, -1);
 		if (err == CAPTURE_EPOCH_FULL)
 			fprintf(stderr, "pins_agent: the window ends early\n");
 		if (err >= 0)
-			err = window(agent, cap);
+			err = window(agent, *cap);
+		if (!err)
+			err = after_window(agent, cap, nr);
 	}
 	return err;
 }
@@ -168,6 +208,7 @@ int main(int argc, char **argv)
 {
 	struct capture_opts opts = {.no_kernel_names = true};
 	struct agent agent = {.until_ns = UINT64_MAX};
+	struct capture_opts other;
 	struct capture *cap;
 	int arg = 6, err;
 
@@ -186,18 +227,24 @@ int main(int argc, char **argv)
 			opts.max_kernel_bytes = 1 << 20;
 		else if (!strcmp(argv[arg], "-w"))
 			opts.waits.is_wanted = true;
+		else if (!strcmp(argv[arg], "-r"))
+			agent.changes_rate = true;
+		else if (!strcmp(argv[arg], "-x"))
+			agent.other = &other;
 		else if (!strcmp(argv[arg], "-k"))
 			agent.die_at = argv[++arg];
 	}
 	opts.events = (const char *const *)&argv[arg];
 	opts.is_forced = true;
+	other = opts;
+	other.by = BY_COMM | BY_CPU;
 	err = strcmp(agent.store, "detach") ? capture_open(&opts, &cap)
 					    : capture_detach_pinned(opts.pin_dir);
 	if (err || !strcmp(agent.store, "detach"))
 		return err ? 3 : 0;
 	if (strtoull(argv[5], NULL, 10))
 		agent.until_ns = clock_monotonic_ns() + strtoull(argv[5], NULL, 10) * NSEC_PER_SEC;
-	err = run(&agent, cap);
+	err = run(&agent, &cap);
 	if (err)
 		fprintf(stderr, "pins_agent: %s\n", strerror(-err));
 	capture_close(cap);

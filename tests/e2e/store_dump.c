@@ -2,9 +2,10 @@
 /*
  * store_dump PATH KIND [KEY=GLOB]: what a store holds of a kind, a fact a line:
  *
- *	windows N			tombstones N
+ *	windows N			tombstones N		covered NS
  *	recorded EVENT N		of the ledgers, in sum
  *	lost EVENT N			... with, behind each, lost_to REASON N
+ *	absent EVENT NS			... and for how long it was not recorded
  *	balanced yes|no			... of one event that was sampled
  *	total TYPE N			of the samples
  *	label KEY VALUE N		the kind's first value under each label
@@ -49,6 +50,8 @@ static void print_ledger(const struct ledger *ledger)
 		printf("recorded %s %" PRIu64 "\n", ledger->events[i].name,
 		       ledger->events[i].sum.recorded);
 		print_lost(&ledger->events[i]);
+		printf("absent %s %" PRIu64 "\n", ledger->events[i].name,
+		       ledger->events[i].absent_ns);
 	}
 	printf("balanced %s\n", ledger_balances(ledger, &why) ? "yes" : buf_cstr(&why));
 	buf_deinit(&why);
@@ -65,8 +68,8 @@ static int dump(struct store *store, const struct store_query *query)
 		fprintf(stderr, "store_read: %s\n", strerror(-err));
 		return 1;
 	}
-	printf("windows %" PRIu64 "\ntombstones %" PRIu64 "\n", coverage.window_cnt,
-	       coverage.tombstone_cnt);
+	printf("windows %" PRIu64 "\ntombstones %" PRIu64 "\ncovered %" PRIu64 "\n",
+	       coverage.window_cnt, coverage.tombstone_cnt, coverage.covered_ns);
 	print_ledger(&ledger);
 	for (uint32_t i = 0; i < prof.value_type_cnt; i++)
 		printf("total %s %" PRId64 "\n", profile_str(&prof, prof.value_types[i].type),

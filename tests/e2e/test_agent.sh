@@ -11,6 +11,10 @@ store=$TMPDIR/state/store.db
 conf=$TMPDIR/agent.conf
 said=$TMPDIR/agent.log
 out=$TMPDIR/out
+pins=/sys/fs/bpf/bpfprof-test-$$
+
+# detach: the test's own pins go, whatever becomes of it.
+trap 'stop_loads; "$bpfprof" agent --detach --pin-dir "$pins" >>"$log" 2>&1; rm -rf "$tmp"' EXIT
 
 # configure LINE...: the file, whole at once, as editors put it there
 configure()
@@ -93,7 +97,7 @@ check "... to the letter" cmp "$out/right" "$out/again"
 OTEL_SERVICE_NAME=shop OTEL_RESOURCE_ATTRIBUTES=service.version=1.2 load split 600
 OTEL_SERVICE_NAME=hidden load split 600
 OTEL_SERVICE_NAME=naps load sleeps 600
-"$bpfprof" agent --config "$conf" --store "$store" 2>"$said" &
+"$bpfprof" agent --config "$conf" --store "$store" --pin-dir "$pins" 2>"$said" &
 agent=$!
 loads+=("$agent")
 check "the agent begins" says 'recording cpu-clock at 49 Hz, and where threads wait, a window every 1 s'
@@ -121,7 +125,8 @@ loads=("${loads[@]/$agent/}")
 cat "$said" >>"$log"
 check "SIGTERM ends it with status 0" [ $code = 0 ]
 check "... and it says so" says 'agent: ended, [0-9]+ windows stored'
-check "nothing of it is left in the kernel" are_gone "$programs"
+check "--detach ends what goes on" "$bpfprof" agent --detach --pin-dir "$pins"
+check "... and nothing of it is left in the kernel" are_gone "$programs"
 check "no error was told" bash -c "! grep -iE 'error|cannot|failed' '$said'"
 
 # --- What is in the store ---

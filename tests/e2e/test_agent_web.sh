@@ -146,7 +146,8 @@ lacks_power()
 # --- While it records ---
 
 OTEL_SERVICE_NAME=shop load split 600
-check "the agent listens" start agent 'agent: asked at ' agent --store "$store" -i 1 --max-cpu 10 --listen 127.0.0.1:0
+check "the agent listens" start agent 'agent: asked at ' agent --store "$store" -i 1 --max-cpu 10 --pin-dir none \
+	--listen 127.0.0.1:0
 agent=$server
 check "every thread of it has given root's power up" lacks_power "$agent"
 check "the page" answers '<html' /
@@ -183,7 +184,8 @@ check "no error was told" bash -c "! grep -iE 'error|cannot|failed' '$out/agent.
 
 # --- Its end by force; addresses that are taken ---
 
-check "an agent again" start forced 'agent: asked at ' agent --store "$store" -i 1 --max-cpu 10 --listen 127.0.0.1:0
+check "an agent again" start forced 'agent: asked at ' agent --store "$store" -i 1 --max-cpu 10 --pin-dir none \
+	--listen 127.0.0.1:0
 curl -s -m 60 -o /dev/null "${url}debug/pprof/profile?seconds=33" &
 check "has something to record" until_true 20 records_for_somebody 33000
 sleep 1
@@ -200,7 +202,7 @@ wait "$server" 2>>"$log"
 check "killed, it leaves nothing either" until_true 20 none_is_left $family
 loads=("${loads[@]/$server/}")
 
-check "--listen none: it records" bash -c "timeout -s TERM 4 '$bpfprof' agent --store '$TMPDIR/mute.db' -i 1 --listen none 2>'$out/mute.err'; grep -q 'windows stored' '$out/mute.err'"
+check "--listen none: it records" bash -c "timeout -s TERM 4 '$bpfprof' agent --store '$TMPDIR/mute.db' -i 1 --pin-dir none --listen none 2>'$out/mute.err'; grep -q 'windows stored' '$out/mute.err'"
 check "... and is asked by nobody" bash -c "! grep -q 'asked at' '$out/mute.err'"
 
 # --- The store alone ---

@@ -180,6 +180,72 @@ check "... and ran = recorded + filtered + lost, ticks = ran + never ran" \
 	is "$(sum 6) == $(sum 7) + $(sum 8) + $(sum 9) && $(sum 5) == $(sum 6) + $(sum 10)"
 stop_loads
 
+# --- Another rate ---
+
+"$agent" "$dir" detach 0 0 0 -
+begin_store
+check "cpu-clock begins" agent 2 -n cpu-clock
+killed_while "$(sh -c 'sleep 8 >/dev/null & echo $!')" -n -r cpu-clock >>"$log"
+check "the rate changes after each window, the recorder is killed: the last process goes on" agent 1 -n cpu-clock
+check "no window is missing" is_complete
+check "every window's books balance" test "$(grep -c balance "$errors")" = 0
+check "... and ticks are of the rate that they had" is "$(sum 10) <= 0.02 * $(sum 5) + 10"
+
+# --- Another recording in its place ---
+
+# begin_anew: a recording of the calls of `few`, which then runs as $pid.
+begin_anew()
+{
+	"$agent" "$dir" detach 0 0 0 -
+	begin_store
+	agent 1 "$hit_few"
+	few >"$TMPDIR/few.out" &
+	pid=$!
+}
+
+# dies MOMENT NAME: the recorder, when it changes its recording.
+dies()
+{
+	agent 0 -x -k "$1" "$hit_few" 2>/dev/null
+	[ $? = 137 ]
+	result $? "killed when $2"
+}
+
+# said_to_be_lost: how many samples, by who found what another one has left.
+said_to_be_lost()
+{
+	cat "$errors" "$store" >>"$log"
+	sed -n 's/.* is ended: \([0-9]*\) samples.*/\1/p' "$errors" | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+begin_anew
+check "a recording takes the place of another" agent 3 -x "$hit_few"
+wait $pid
+check "... and is found there" agent 1 -c "$hit_few"
+check "15,000 calls: each is in one of them, or in the books as lost between the two" \
+	is "$(sum 7) + $(sum 9) == 15000 && $(sum 4) == $(sum 7) && $(sum 9) <= 5 && $(said_to_be_lost) == 0"
+check "every window's books balance" test "$(grep -c balance "$errors")" = 0
+check "there is one folder" is "$(find "$dir" -mindepth 1 -type d | wc -l) == 1"
+
+begin_anew
+dies opened "the other one is there"
+check "... the first goes on" agent 1 "$hit_few"
+dies moved "it has taken the place"
+check "... it goes on" agent 1 -c "$hit_few"
+wait $pid
+check "the rest" agent 1 -c "$hit_few"
+check "15,000 calls are there, or in the books" \
+	is "$(sum 7) + $(sum 9) == 15000 && $(sum 9) <= 5 && $(said_to_be_lost) == 0"
+
+begin_anew
+dies taken "the first one's last window is not stored"
+check "... the other one goes on" agent 1 -c "$hit_few"
+wait $pid
+check "the rest" agent 1 -c "$hit_few"
+check "15,000 calls are there, in the books, or said to be lost" \
+	is "$(sum 7) + $(sum 9) + $(said_to_be_lost) == 15000 && $(sum 7) > 10000"
+check "--detach leaves nothing" detaches
+
 # --- A lease that runs out ---
 
 begin_store

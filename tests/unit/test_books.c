@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The account of waits: what no program has seen is told as never_ran, once, on its CPU. */
+/* The account of what nothing ticks for: what no program has seen is told as never_ran, once, on
+ * its CPU; what came between two recordings as lost, once, and is none of the runs that are not
+ * ours. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,11 +11,17 @@
 
 #include "capture/books.h"
 
-static void close_window(struct books *books, uint64_t misses, struct ledger *ledger)
+/* @runs: as the kernel counts them; 0: it is not asked. */
+static void close_runs(struct books *books, uint64_t runs, uint64_t misses, struct ledger *ledger)
 {
 	ledger_init(ledger);
 	ledger->event_cnt = 1;
-	assert_int_equal(books_close_counted(books, 0, misses, &ledger->events[0]), 0);
+	assert_int_equal(books_close_counted(books, runs, misses, &ledger->events[0]), 0);
+}
+
+static void close_window(struct books *books, uint64_t misses, struct ledger *ledger)
+{
+	close_runs(books, 0, misses, ledger);
 }
 
 /* The event's row of @cpu: @ticks happened, and @never of them without us. */
@@ -61,10 +69,42 @@ static void test_waits(void **state)
 	books_deinit(&books);
 }
 
+static void test_between(void **state)
+{
+	uint32_t numbers[] = {2, 3};
+	const struct number_set present = {.items = numbers, .cnt = 2};
+	struct bp_event_counters counters = {.ran = 50, .recorded = 50, .ran_off = 10};
+	struct ledger ledger;
+	struct books books;
+
+	assert_int_equal(books_init(&books, &present, -1), 0);
+	/* Of the ten that were passed over three were nobody's. */
+	books_note_between(&books, 3);
+	books_add(&books, 1, &counters);
+	close_runs(&books, 60, 0, &ledger);
+	ledger_sum(&ledger);
+	assert_true(ledger_balances(&ledger, NULL));
+	assert_int_equal(ledger.events[0].sum.ran, 53);
+	assert_int_equal(ledger.events[0].sum.kernel_runs, 53);
+	assert_int_equal(ledger_reasons_sum(&ledger.events[0].sum.lost), 3);
+	ledger_deinit(&ledger);
+
+	counters.ran_off = 0;
+	books_add(&books, 0, &counters);
+	close_runs(&books, 110, 0, &ledger);
+	ledger_sum(&ledger);
+	assert_true(ledger_balances(&ledger, NULL));
+	assert_int_equal(ledger.events[0].sum.ran, 50);
+	assert_int_equal(ledger_reasons_sum(&ledger.events[0].sum.lost), 0);
+	ledger_deinit(&ledger);
+	books_deinit(&books);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_between),
 	};
 
 	return cmocka_run_group_tests_name("capture/books", tests, NULL, NULL);

@@ -511,6 +511,33 @@ static void stop(struct ledger *ledger, const char *reason, double observed, dou
 	ledger->stopped.allowed = allowed;
 }
 
+/* Time in which nobody recorded an event: told, kept and added up, and nothing is unbalanced by it.
+ */
+static void test_absence(void **state)
+{
+	struct ledger ledger, other;
+	struct buf json;
+
+	sample_ledger(&ledger);
+	ledger.events[0].absent_ns = 2300000;
+	assert_line(&ledger, "ledger: 5,936 ran of 5,940 ticks (never ran: 1 busy, 3 idle) = "
+			     "5,124 recorded + 812 filtered + 0 lost, not recorded for 2.3 ms; "
+			     "balanced");
+	buf_init(&json, BUF_NO_MAX);
+	ledger_to_json(&ledger, &json);
+	assert_int_equal(ledger_from_json(json.data, json.len, &other), 0);
+	assert_int_equal(other.events[0].absent_ns, 2300000);
+	other.events[0].absent_ns = 4000000000;
+	assert_int_equal(ledger_merge(&ledger, &other), 0);
+	assert_int_equal(ledger.events[0].absent_ns, 4002300000);
+	buf_reset(&json);
+	ledger_format_line(&ledger, &json);
+	assert_non_null(strstr(buf_cstr(&json), " lost, not recorded for 4.0 s; balanced"));
+	buf_deinit(&json);
+	ledger_deinit(&other);
+	ledger_deinit(&ledger);
+}
+
 static void test_stopped_line(void **state)
 {
 	struct ledger ledger;
@@ -597,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_merge_of_less),
 		cmocka_unit_test(test_merge_is_associative),
 		cmocka_unit_test(test_in_a_profile),
+		cmocka_unit_test(test_absence),
 		cmocka_unit_test(test_stopped_line),
 		cmocka_unit_test(test_stopped_json),
 		cmocka_unit_test(test_stopped_merge),

@@ -113,10 +113,10 @@ static void deinit(struct agent *agent)
 
 static int begin(struct agent *agent)
 {
-	int err = agent_recording_open(agent, agent->opts, &agent->recording);
+	int err = agent_recording_open(agent, agent->opts, NULL, &agent->recording);
 
-	err = err ? err : agent_recording_start(&agent->recording);
-	agent_mark(agent, 0);
+	err = err ? err : agent_recording_start(&agent->recording, NULL);
+	agent_settle(agent);
 	return err;
 }
 
@@ -127,7 +127,7 @@ static void tell_start(const struct agent *agent)
 	log_info("agent: recording %s at %llu Hz%s%s, a window every %g s into '%s'",
 		 agent->recording.events[0], (unsigned long long)agent->rate.hz,
 		 agent->recording.event_cnt > 1 ? ", further events" : "",
-		 agent->recording.has_waits ? ", and where threads wait" : "",
+		 agent->recording.permille ? ", and where threads wait" : "",
 		 (double)opts->record.interval_ns / (double)NSEC_PER_SEC, agent->store_path);
 	notify_send(&agent->notify, "READY=1\nSTATUS=recording");
 }
@@ -159,10 +159,10 @@ static int wait_while_forbidden(struct agent *agent)
 
 	log_warn("agent: root's file '%s' forbids recording: waiting until it is gone",
 		 LEDGER_STOP_FILE);
-	capture_stop(old.capture);
+	agent_recording_stop(&old);
 	err = agent_take_window(agent, &old, true);
 	agent_recording_end(&old);
-	agent->recording = (struct agent_recording){.capture = NULL};
+	agent->recording = (struct agent_recording){.pin_dir = NULL};
 	while (!err && !agent->events.ends && guard_file_counts(LEDGER_STOP_FILE, NULL)) {
 		struct pollfd fd = {.fd = agent->events.signal_fd, .events = POLLIN};
 
@@ -186,7 +186,7 @@ static int run_slice(struct agent *agent, uint64_t *window_ns)
 	uint64_t slice_ns =
 		earlier(SLICE_NS, agent->notify.watchdog_ns ? agent->notify.watchdog_ns : SLICE_NS);
 	uint64_t until_ns = earlier(*window_ns, clock_monotonic_ns() + slice_ns);
-	int wake = capture_run(agent->recording.capture, until_ns, agent->events.wake_fd);
+	int wake = agent_recording_run(agent, until_ns);
 
 	if (wake < 0) {
 		log_error("sampling: %s", strerror(-wake));
@@ -195,6 +195,7 @@ static int run_slice(struct agent *agent, uint64_t *window_ns)
 	if (agent->notify.watchdog_ns)
 		notify_send(&agent->notify, "WATCHDOG=1");
 	atomic_store(&agent->round_ns, clock_monotonic_ns());
+	agent_note_settled(agent);
 	events_take(&agent->events);
 	if (wake == CAPTURE_EPOCH_FULL)
 		*window_ns = clock_monotonic_ns();
@@ -207,12 +208,6 @@ static int run_slice(struct agent *agent, uint64_t *window_ns)
 	if (!agent->events.ends)
 		agent_look_up(agent);
 	return 0;
-}
-
-/* The rate has given waits up, or taken them up again. */
-static bool wants_other_waits(const struct agent *agent)
-{
-	return agent->recording.has_waits != (agent->opts->off_cpu && agent->rate.waits);
 }
 
 static int run(struct agent *agent)
@@ -233,8 +228,8 @@ static int run(struct agent *agent)
 		if (clock_monotonic_ns() < window_ns)
 			continue;
 		err = agent_take_window(agent, &agent->recording, false);
-		if (!err && wants_other_waits(agent))
-			err = agent_switch(agent, agent->opts);
+		if (!err && agent_wants_other_waits(agent))
+			err = agent_switch_waits(agent, agent->opts);
 		/* A window that took longer than the interval swallows the ones it missed. */
 		while (window_ns <= clock_monotonic_ns())
 			window_ns += agent->opts->record.interval_ns;
@@ -248,8 +243,8 @@ static int end(struct agent *agent)
 	int err = 0;
 
 	notify_send(&agent->notify, "STOPPING=1\nSTATUS=storing the last window");
-	if (agent->recording.capture && !agent->is_broken) {
-		capture_stop(agent->recording.capture);
+	if (agent->recording.clock.capture && !agent->is_broken) {
+		agent_recording_stop(&agent->recording);
 		err = agent_take_window(agent, &agent->recording, true);
 	}
 	if (!err && agent->spool.cnt) {

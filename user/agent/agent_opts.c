@@ -84,7 +84,7 @@ static const struct opt agent_options[] = {
 	{OPT_STRING, 0, "btf", "FILE", AT(record.btf, const char *), .flags = OPT_IS_FILE,
 	 .help = "kernel types for a kernel without /sys/kernel/btf/vmlinux"},
 
-	{OPT_GROUP, .help = "Across restarts (Linux 5.15 and newer, without waits: --no-off-cpu)"},
+	{OPT_GROUP, .help = "Across restarts (Linux 5.15 and newer; all but waits)"},
 	{OPT_STRING, 0, "pin-dir", "DIR", AT(pin_dir, const char *), .flags = OPT_IS_FILE,
 	 .help = "recording goes on in the kernel while no agent runs, and the next one goes on "
 		 "with it (default: " AGENT_PIN_DIR "; none: it ends with the agent)"},
@@ -220,7 +220,6 @@ static void derive(struct agent_opts *opts)
 	double permille = opts->max_cpu_percent * 10 / 4;
 
 	opts->listen.is_default = opts->listen.address == LISTEN_DEFAULT;
-	opts->record.wall = opts->off_cpu;
 	/* Each switch costs as much again without a stack, and so does all else. */
 	opts->record.max_cpu_permille = permille < 1 ? 1 : permille > 1000 ? 1000 : permille;
 }
@@ -315,4 +314,17 @@ bool agent_opts_record_alike(const struct agent_opts *left, const struct agent_o
 	opts_print(&agent_spec, left, OPT_NOT_IN_FILE | OPT_LIVE, &one);
 	opts_print(&agent_spec, right, OPT_NOT_IN_FILE | OPT_LIVE, &other);
 	return !one.err && !other.err && !strcmp(buf_cstr(&one), buf_cstr(&other));
+}
+
+bool agent_opts_events_alike(const struct agent_opts *left, const struct agent_opts *right)
+{
+	struct agent_opts other = *right;
+
+	/* Who shares memory with waits has less of it. */
+	if (left->record.max_memory_bytes && left->off_cpu != right->off_cpu)
+		return false;
+	other.off_cpu = left->off_cpu;
+	other.record.kernel_threads = left->record.kernel_threads;
+	other.max_cpu_percent = left->max_cpu_percent;
+	return agent_opts_record_alike(left, &other);
 }

@@ -57,4 +57,7 @@ void agent_opts_print(const struct agent_opts *opts, struct buf *out);
  * counts as different. */
 bool agent_opts_record_alike(const struct agent_opts *left, const struct agent_opts *right);
 
+/* The same but for what is recorded of waits. */
+bool agent_opts_events_alike(const struct agent_opts *left, const struct agent_opts *right);
+
 #endif

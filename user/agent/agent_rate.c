@@ -13,28 +13,65 @@
 
 enum { OWN_MEMORY_DEFAULT = 256 << 20 };
 
-void agent_mark(struct agent *agent, uint64_t bpf_ns)
+static void mark(struct agent *agent, uint64_t clock_bpf_ns, uint64_t waits_bpf_ns)
 {
 	agent->meters = (struct agent_meters){
 		.now_ns = clock_monotonic_ns(),
 		.cpu_ns = clock_process_cpu_ns(),
-		.bpf_ns = bpf_ns,
+		.clock_bpf_ns = clock_bpf_ns,
+		.waits_bpf_ns = waits_bpf_ns,
 	};
 }
 
-static void take_share(struct agent *agent, uint64_t bpf_ns)
+static uint64_t bpf_ns(const struct agent_capture *part)
+{
+	struct ledger_cost cost = {.bpf_run_ns = 0};
+
+	if (part->capture)
+		capture_cost(part->capture, &cost);
+	return cost.bpf_run_ns;
+}
+
+void agent_settle(struct agent *agent)
+{
+	agent->settles_ns = clock_monotonic_ns() + SETTLE_NS;
+}
+
+void agent_note_settled(struct agent *agent)
+{
+	if (!agent->settles_ns || clock_monotonic_ns() < agent->settles_ns)
+		return;
+	agent->settles_ns = 0;
+	mark(agent, bpf_ns(&agent->recording.clock), bpf_ns(&agent->recording.waits));
+}
+
+/* What has settled can be judged, when it has gone on for long enough: what drains and names cost
+ * comes at the ends of windows. */
+static bool can_be_judged(const struct agent *agent, const struct agent_recording *rec,
+			  const struct raw_window *raw)
+{
+	uint64_t span_ns = clock_monotonic_ns() - agent->meters.now_ns;
+
+	return !agent->settles_ns && span_ns >= agent->opts->record.interval_ns / 2 &&
+	       !rec->waits.capture == !raw->waits;
+}
+
+static void take_cost(struct agent *agent, const struct raw_window *raw)
 {
 	const struct agent_meters before = agent->meters;
+	const struct agent_meters *now = &agent->meters;
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-	double span_ns, own_ns;
+	double span_ns;
 
-	agent_mark(agent, bpf_ns);
-	own_ns = (double)(agent->meters.cpu_ns - before.cpu_ns);
-	span_ns = (double)(agent->meters.now_ns - before.now_ns) * (double)(cpus > 0 ? cpus : 1);
+	mark(agent, raw->ledger->cost.bpf_run_ns,
+	     raw->waits ? raw->waits_ledger->cost.bpf_run_ns : 0);
+	span_ns = (double)(now->now_ns - before.now_ns) * (double)(cpus > 0 ? cpus : 1);
 	if (!(span_ns > 0))
 		return;
-	agent->bpf_share = (double)(agent->meters.bpf_ns - before.bpf_ns) / span_ns;
-	agent->share = agent->bpf_share + own_ns / span_ns;
+	agent->cost.clock = (double)(now->clock_bpf_ns - before.clock_bpf_ns) / span_ns;
+	agent->cost.waits = (double)(now->waits_bpf_ns - before.waits_bpf_ns) / span_ns;
+	agent->cost.all = agent->cost.clock + agent->cost.waits +
+			  (double)(now->cpu_ns - before.cpu_ns) / span_ns;
 }
 
 /* Beyond the bound what can be read again is forgotten; true: that did not do. */
@@ -62,7 +99,7 @@ static bool is_short_of_memory(struct agent *agent)
 
 static void tell(const struct agent *agent, enum rate_step step, uint64_t hz_before, bool is_memory)
 {
-	double percent = 100 * agent->share, max = agent->opts->max_cpu_percent;
+	double percent = 100 * agent->cost.all, max = agent->opts->max_cpu_percent;
 	const char *why = is_memory ? "memory is short" : "the agent's cost";
 
 	switch (step) {
@@ -73,10 +110,17 @@ static void tell(const struct agent *agent, enum rate_step step, uint64_t hz_bef
 			 (unsigned long long)agent->rate.hz, (unsigned long long)hz_before,
 			 step == RATE_RAISED ? "there is room" : why, percent, max);
 		break;
+	case RATE_WAITS_LESS:
+	case RATE_WAITS_MORE:
+		log_info("rate: stacks of waits may take %.1f %% of a CPU: %s (%.2f %% of the CPU "
+			 "time, --max-cpu allows %g %%)",
+			 (double)agent->rate.permille / 10,
+			 step == RATE_WAITS_MORE ? "there is room" : why, percent, max);
+		break;
 	case RATE_WAITS_OFF:
-		log_warn("rate: waits are not recorded for now: %s (%.2f %% of the CPU time, "
-			 "--max-cpu allows %g %%)",
-			 why, percent, max);
+		log_warn("rate: waits are not recorded for now: %s (%.2f %% of the CPU time, of "
+			 "which waits %.2f %%; --max-cpu allows %g %%)",
+			 why, percent, 100 * agent->cost.waits, max);
 		break;
 	case RATE_WAITS_ON:
 		log_info("rate: waits are recorded again");
@@ -92,18 +136,20 @@ static void tell(const struct agent *agent, enum rate_step step, uint64_t hz_bef
 	}
 }
 
-int agent_adapt(struct agent *agent, struct agent_recording *rec, const struct ledger *ledger)
+int agent_adapt(struct agent *agent, struct agent_recording *rec, const struct raw_window *raw)
 {
 	uint64_t hz_before = agent->rate.hz;
 	bool is_memory = is_short_of_memory(agent);
-	enum rate_step step = RATE_KEEP;
+	enum rate_step step;
 
-	take_share(agent, ledger->cost.bpf_run_ns);
-	/* Counters that outlive us have the rate that they were opened with. */
-	if (!rec->pin_dir && agent->meters.now_ns - rec->started_ns > SETTLE_NS)
-		step = rate_step(&agent->rate, agent->meters.now_ns, agent->share, is_memory);
+	agent->values.freq_hz = hz_before;
+	if (!can_be_judged(agent, rec, raw))
+		return 0;
+	take_cost(agent, raw);
+	step = rate_step(&agent->rate, agent->meters.now_ns, &agent->cost, is_memory);
 	tell(agent, step, hz_before, is_memory);
 	agent->values.freq_hz = agent->rate.hz;
-	/* A change of waits takes another recording: the loop makes it. */
-	return agent->rate.hz == hz_before ? 0 : capture_set_freq(rec->capture, agent->rate.hz);
+	/* A change of waits takes another recording of them: the loop makes it. */
+	return agent->rate.hz == hz_before ? 0
+					   : capture_set_freq(rec->clock.capture, agent->rate.hz);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recordings of an agent: one at a time, but for the moment in which another takes its place.
- */
+/* The recordings of an agent: the clock and chosen events, and waits beside them. */
 #include "agent/agent_priv.h"
 
 #include <errno.h>
@@ -8,37 +7,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
 
-static struct capture_opts options_for(const struct agent *agent, const struct agent_opts *opts,
-				       const char *const *events)
+/*
+ * Of the memory that is allowed in the kernel: each of two recordings has half. The tables that are
+ * sized by a bound may be half of it, three quarters, ... each, and come to 8/5 of it together.
+ */
+static uint64_t kernel_bytes(const struct agent_opts *opts)
+{
+	uint64_t bytes = opts->record.max_memory_bytes / 8 * 5;
+
+	return opts->off_cpu ? bytes / 2 : bytes;
+}
+
+/* What both have of it. */
+static struct capture_opts options_for(const struct agent_opts *opts)
 {
 	struct capture_opts capture = record_capture_opts(&opts->record);
 
-	capture.events = events;
-	capture.freq_hz = agent->rate.hz;
-	capture.freq_is_for_clocks = true;
+	capture.events = NULL;
+	capture.max_kernel_bytes = kernel_bytes(opts);
+	capture.waits.is_wanted = false;
 	capture.by = BY_COMM | BY_PID | BY_START | BY_CGROUP | BY_EVENT;
-	capture.waits.is_wanted = opts->off_cpu && agent->rate.waits;
 	/* What it costs is bounded by the rate, and its memory by what is forgotten. */
 	capture.max_cpu_percent = 0;
 	capture.max_own_bytes = 0;
 	return capture;
 }
 
+/* --- The clock and events --- */
+
 /* So many intervals without an agent, and recording stops by itself. */
 enum { LEASE_INTERVALS = 10 };
 
-/* What threads do now is in this process' memory too, and would not outlive it. */
-static void choose_pins(const struct agent_opts *opts, struct capture_opts *capture)
+/* @old: whose place it will take, where both are pinned in one folder. */
+static void choose_pins(const struct agent_opts *opts, const struct agent_recording *old,
+			struct capture_opts *capture)
 {
-	if (capture->waits.is_wanted || !strcmp(opts->pin_dir, "none"))
+	if (!strcmp(opts->pin_dir, "none"))
 		return;
 	capture->pin_dir = opts->pin_dir;
 	capture->lease_ns = LEASE_INTERVALS * opts->record.interval_ns;
+	if (old && old->pin_dir && !strcmp(old->pin_dir, opts->pin_dir))
+		capture->replaces = old->clock.capture;
 }
 
 /* The clock first, which shares out the threads' time, then what was asked for. */
@@ -55,51 +69,119 @@ static const char **event_list(const struct agent_opts *opts)
 	return events;
 }
 
-int agent_recording_open(struct agent *agent, const struct agent_opts *opts,
-			 struct agent_recording *out)
+static int open_clock(struct agent *agent, const struct agent_opts *opts,
+		      const struct agent_recording *old, struct agent_recording *rec)
 {
 	_cleanup_free_ const char **events = event_list(opts);
-	struct agent_recording rec = {.capture = NULL};
-	struct capture_opts capture;
+	struct capture_opts capture = options_for(opts);
 	const struct event *event;
 	int err;
 
 	if (!events)
 		return -ENOMEM;
-	capture = options_for(agent, opts, events);
-	choose_pins(opts, &capture);
-	err = capture_open(&capture, &rec.capture);
+	capture.events = events;
+	capture.freq_hz = agent->rate.hz;
+	capture.freq_is_for_clocks = true;
+	choose_pins(opts, old, &capture);
+	err = capture_open(&capture, &rec->clock.capture);
 	if (err == -EOPNOTSUPP && capture.pin_dir) {
 		log_warn("agent: what is sampled since the last window is lost when it is killed");
 		capture.pin_dir = NULL;
-		err = capture_open(&capture, &rec.capture);
+		err = capture_open(&capture, &rec->clock.capture);
 	}
 	if (err)
 		return err;
-	rec.has_waits = capture.waits.is_wanted;
-	rec.pin_dir = capture.pin_dir ? strdup(capture.pin_dir) : NULL;
-	while (rec.event_cnt < AGENT_EVENTS_MAX &&
-	       (event = capture_event(rec.capture, rec.event_cnt)))
-		rec.events[rec.event_cnt++] = event->name;
-	*out = rec;
+	rec->pin_dir = capture.pin_dir ? strdup(capture.pin_dir) : NULL;
+	while (rec->event_cnt < AGENT_EVENTS_MAX &&
+	       (event = capture_event(rec->clock.capture, rec->event_cnt)))
+		rec->events[rec->event_cnt++] = event->name;
 	return 0;
 }
 
-int agent_recording_start(struct agent_recording *rec)
-{
-	int err = capture_start(rec->capture);
+/* --- Waits --- */
 
-	rec->started_ns = clock_monotonic_ns();
+uint32_t agent_wanted_permille(const struct agent *agent, const struct agent_opts *opts)
+{
+	return opts->off_cpu ? agent->rate.permille : 0;
+}
+
+int agent_open_waits(const struct agent *agent, const struct agent_opts *opts,
+		     const struct capture *clock, struct agent_capture *out)
+{
+	struct capture_opts capture = options_for(opts);
+	struct agent_capture waits = {.capture = NULL};
+	int err;
+
+	capture.waits.is_wanted = capture.waits.is_alone = true;
+	capture.waits.max_cpu_permille = agent_wanted_permille(agent, opts);
+	capture.beside = clock;
+	err = capture_open(&capture, &waits.capture);
+	if (!err)
+		*out = waits;
+	return err;
+}
+
+int agent_start_waits(struct agent_capture *waits)
+{
+	int err = capture_start(waits->capture);
+
+	if (err)
+		log_error("start recording waits: %s", strerror(-err));
+	else
+		capture_cost(waits->capture, &waits->cost);
+	return err;
+}
+
+/* --- Both --- */
+
+int agent_recording_open(struct agent *agent, const struct agent_opts *opts,
+			 const struct agent_recording *old, struct agent_recording *out)
+{
+	struct agent_recording rec = {.permille = agent_wanted_permille(agent, opts)};
+	int err = open_clock(agent, opts, old, &rec);
+
+	if (!err && rec.permille)
+		err = agent_open_waits(agent, opts, rec.clock.capture, &rec.waits);
+	if (err)
+		agent_recording_close(&rec);
+	else
+		*out = rec;
+	return err;
+}
+
+int agent_recording_start(struct agent_recording *rec, struct agent_recording *old)
+{
+	int err = capture_take_over(rec->clock.capture, old ? old->clock.capture : NULL);
+
 	if (err)
 		log_error("start sampling: %s", strerror(-err));
-	return err;
+	else
+		capture_cost(rec->clock.capture, &rec->clock.cost);
+	return err || !rec->waits.capture ? err : agent_start_waits(&rec->waits);
+}
+
+int agent_recording_run(struct agent *agent, uint64_t until_ns)
+{
+	struct capture *const caps[] = {agent->recording.clock.capture,
+					agent->recording.waits.capture};
+
+	return capture_run_together(caps, caps[1] ? 2 : 1, until_ns, agent->events.wake_fd);
+}
+
+void agent_recording_stop(struct agent_recording *rec)
+{
+	if (rec->waits.capture)
+		capture_stop(rec->waits.capture);
+	capture_stop(rec->clock.capture);
 }
 
 void agent_recording_close(struct agent_recording *rec)
 {
-	capture_close(rec->capture);
+	/* It uses what the clock's knows of the kernel. */
+	capture_close(rec->waits.capture);
+	capture_close(rec->clock.capture);
 	free(rec->pin_dir);
-	*rec = (struct agent_recording){.capture = NULL};
+	*rec = (struct agent_recording){.pin_dir = NULL};
 }
 
 void agent_recording_end(struct agent_recording *rec)
@@ -111,56 +193,22 @@ void agent_recording_end(struct agent_recording *rec)
 		capture_detach_pinned(pin_dir);
 }
 
-/* A pinned recording that goes on cannot be two: what happens between its last window and its end
- * is lost, which takes some 0.1 s. */
-static int switch_pinned(struct agent *agent, const struct agent_opts *fresh)
+static void look_up(struct agent *agent, struct agent_capture *part)
 {
-	int err = agent_take_window(agent, &agent->recording, false);
-
-	agent_recording_end(&agent->recording);
-	err = err ? err : agent_recording_open(agent, fresh, &agent->recording);
-	err = err ? err : agent_recording_start(&agent->recording);
-	agent->is_broken = err;
-	agent_mark(agent, 0);
-	return err;
-}
-
-void agent_look_up(struct agent *agent)
-{
-	struct agent_recording *rec = &agent->recording;
-	const struct profile *prof = capture_so_far(rec->capture);
+	const struct profile *prof = capture_so_far(part->capture);
 	uint64_t now_ns = clock_monotonic_ns();
 	struct identity_key key;
 
-	for (; rec->looked_cnt < prof->label_set_cnt; rec->looked_cnt++) {
-		relabel_key(prof, (uint32_t)rec->looked_cnt, &key);
+	for (; part->looked_cnt < prof->label_set_cnt; part->looked_cnt++) {
+		relabel_key(prof, (uint32_t)part->looked_cnt, &key);
 		if (key.tgid)
 			identities_get(&agent->identities, &key, now_ns);
 	}
 }
 
-int agent_switch(struct agent *agent, const struct agent_opts *fresh)
+void agent_look_up(struct agent *agent)
 {
-	struct agent_recording next, old = agent->recording;
-	int err;
-
-	if (old.pin_dir)
-		return switch_pinned(agent, fresh);
-	err = agent_recording_open(agent, fresh, &next);
-	if (err)
-		return err;
-	/* The gap between the two is that of two system calls. */
-	capture_stop(old.capture);
-	err = agent_recording_start(&next);
-	if (err) {
-		/* The old one cannot be started again: what it has is stored, and we end. */
-		agent->is_broken = true;
-		agent_recording_close(&next);
-		return err;
-	}
-	err = agent_take_window(agent, &old, true);
-	agent_recording_close(&old);
-	agent->recording = next;
-	agent_mark(agent, 0);
-	return err;
+	look_up(agent, &agent->recording.clock);
+	if (agent->recording.waits.capture)
+		look_up(agent, &agent->recording.waits);
 }

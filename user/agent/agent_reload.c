@@ -40,7 +40,7 @@ struct rate_opts agent_rate_opts(const struct agent_opts *opts)
 	return (struct rate_opts){
 		.max_hz = opts->record.freq_hz,
 		.max_share = opts->max_cpu_percent / 100,
-		.has_waits = opts->off_cpu,
+		.max_permille = opts->off_cpu ? opts->record.max_cpu_permille : 0,
 	};
 }
 
@@ -57,6 +57,14 @@ static void keep_what_is_open(const struct agent *agent, const struct agent_opts
 			 "again");
 }
 
+/* The clock goes on at the rate in force: windows are of one. */
+static int change_rate(struct agent *agent)
+{
+	int err = agent_take_window(agent, &agent->recording, false);
+
+	return err ? err : capture_set_freq(agent->recording.clock.capture, agent->rate.hz);
+}
+
 /* Make @fresh what is in force. 0, or negative errno after log_error(): the old one is. */
 static int apply(struct agent *agent, const struct agent_opts *fresh)
 {
@@ -67,12 +75,12 @@ static int apply(struct agent *agent, const struct agent_opts *fresh)
 
 	if (!is_alike || before.opts.max_hz != wanted.max_hz)
 		rate_init(&agent->rate, &wanted);
-	if (!is_alike || (agent->rate.hz != before.hz && agent->recording.pin_dir))
+	if (!agent_opts_events_alike(agent->opts, fresh))
 		err = agent_switch(agent, fresh);
-	else if (agent->rate.hz != before.hz)
-		err = agent_take_window(agent, &agent->recording, false);
-	if (!err && is_alike && agent->rate.hz != before.hz && !agent->recording.pin_dir)
-		err = capture_set_freq(agent->recording.capture, agent->rate.hz);
+	else if (!is_alike)
+		err = agent_switch_waits(agent, fresh);
+	if (!err && agent_opts_events_alike(agent->opts, fresh) && agent->rate.hz != before.hz)
+		err = change_rate(agent);
 	if (err)
 		agent->rate = before;
 	return err;

@@ -17,22 +17,6 @@
 #define LINES_BUDGET_NS (300 * NSEC_PER_MSEC)
 #define MAINTAIN_BUDGET_NS (50 * NSEC_PER_MSEC)
 
-/* What capture hands out. */
-struct raw_window {
-	struct profile *prof; /* owned */
-	struct ledger *ledger; /* owned */
-};
-
-static void raw_deinit(struct raw_window *raw)
-{
-	if (raw->prof)
-		profile_deinit(raw->prof);
-	if (raw->ledger)
-		ledger_deinit(raw->ledger);
-	free(raw->prof);
-	free(raw->ledger);
-}
-
 static int name_frames(struct agent *agent, struct agent_recording *rec,
 		       const struct raw_window *raw)
 {
@@ -42,21 +26,18 @@ static int name_frames(struct agent *agent, struct agent_recording *rec,
 		.merge_clones = agent->opts->record.merge_clones,
 		.memory = agent->memory,
 		.lines_budget_ns = LINES_BUDGET_NS,
-		.kernel = capture_kernel(rec->capture),
+		.kernel = capture_kernel(rec->clock.capture),
 		.start_ns = now_ns - raw->prof->duration_ns,
 		.end_ns = now_ns,
 		.jit_advice = &agent->jit_advice,
 		.names_budget_ns = NAMES_BUDGET_NS,
 	};
 	uint64_t cpu_ns = clock_process_cpu_ns();
-	struct module *const *modules;
-	size_t cnt;
-	int err;
+	int err = symbolizer_run(raw->prof, raw->modules, raw->module_cnt, &opts,
+				 &raw->ledger->frames);
 
-	modules = capture_modules(rec->capture, &cnt);
-	err = symbolizer_run(raw->prof, modules, cnt, &opts, &raw->ledger->frames);
 	raw->ledger->cost.symbolize_cpu_ns =
-		clock_process_cpu_ns() - cpu_ns + capture_take_names_cpu_ns(rec->capture);
+		clock_process_cpu_ns() - cpu_ns + capture_take_names_cpu_ns(rec->clock.capture);
 	return err;
 }
 
@@ -72,17 +53,6 @@ static bool allows(const void *policy, const char *service)
 	return config_allows(policy, service);
 }
 
-/* A window's cost is what it took itself: capture reads meters that go on. */
-static void take_cost(struct agent_recording *rec, struct ledger *ledger)
-{
-	struct ledger_cost *cost = &ledger->cost, now = *cost;
-
-	cost->bpf_run_ns -= rec->cost.bpf_run_ns;
-	cost->bpf_runs -= rec->cost.bpf_runs;
-	cost->capture_cpu_ns -= rec->cost.capture_cpu_ns;
-	rec->cost = now;
-}
-
 static int relabel_window(struct agent *agent, struct agent_recording *rec,
 			  const struct raw_window *raw, struct agent_window *out)
 {
@@ -96,7 +66,7 @@ static int relabel_window(struct agent *agent, struct agent_recording *rec,
 		.policy = config,
 		.events = rec->events,
 		.event_cnt = rec->event_cnt,
-		.has_waits = rec->has_waits,
+		.has_waits = raw->off_cpu,
 	};
 	struct relabel_counts counts;
 	int err = relabel(raw->prof, &opts, raw->ledger, out, &counts);
@@ -183,7 +153,8 @@ static void publish(struct agent *agent, const struct ledger *ledger)
 		&agent->notify,
 		"STATUS=%llu Hz, %.2f %% of the CPU time (%.2f %% in BPF programs), %llu windows "
 		"stored%s",
-		(unsigned long long)agent->rate.hz, 100 * agent->share, 100 * agent->bpf_share,
+		(unsigned long long)agent->rate.hz, 100 * agent->cost.all,
+		100 * (agent->cost.clock + agent->cost.waits),
 		(unsigned long long)spool->stored_windows,
 		spool->err ? ", the store takes none" : "");
 }
@@ -198,28 +169,25 @@ static void note_dropped(struct agent *agent, uint64_t before, bool is_ill)
 				 dropped);
 }
 
-static struct store_origin origin_of(const struct agent_recording *rec)
+static struct store_origin origin_of(const struct capture_origin *from)
 {
-	struct store_origin origin = {.instance = 0};
-	struct capture_origin from;
+	struct store_origin origin = {.instance = from->instance, .epoch = from->epoch};
 
-	capture_origin(rec->capture, &from);
-	memcpy(origin.boot_id, from.boot_id, sizeof(origin.boot_id) - 1);
-	origin.instance = from.instance;
-	origin.epoch = from.epoch;
+	memcpy(origin.boot_id, from->boot_id, sizeof(origin.boot_id) - 1);
 	return origin;
 }
 
 static int finish(struct agent *agent, struct agent_recording *rec, struct raw_window *raw,
 		  bool is_last)
 {
-	_cleanup_(agent_window_deinit) struct agent_window window = {.origin = origin_of(rec)};
+	_cleanup_(agent_window_deinit) struct agent_window window = {
+		.origin = origin_of(&raw->origin),
+	};
 	uint64_t dropped_before = agent->spool.dropped_samples;
-	struct off_cpu *off = capture_off_cpu(rec->capture);
 	int err = name_frames(agent, rec, raw);
 
-	if (!err && off)
-		err = off_cpu_finish(raw->prof, off);
+	if (!err && raw->off_cpu)
+		err = off_cpu_finish(raw->prof, raw->off_cpu);
 	if (!err)
 		err = relabel_window(agent, rec, raw, &window);
 	if (err)
@@ -234,26 +202,26 @@ static int finish(struct agent *agent, struct agent_recording *rec, struct raw_w
 		spool_flush(&agent->spool, clock_monotonic_ns(), true);
 	note_dropped(agent, dropped_before, agent->spool.err);
 	/* It is on the disk, or in our memory while the store is ill. */
-	return capture_commit(rec->capture);
+	return capture_commit(rec->clock.capture);
 }
 
 int agent_take_window(struct agent *agent, struct agent_recording *rec, bool is_last)
 {
-	_cleanup_(raw_deinit) struct raw_window raw = {NULL, NULL};
+	_cleanup_(raw_window_deinit) struct raw_window raw = {.prof = NULL};
 	uint64_t start_ns = clock_monotonic_ns(), drained_ns;
 	struct ledger_cost cost;
-	int err = capture_window(rec->capture, &raw.prof, &raw.ledger);
+	int err = raw_window_take(rec, &raw);
 
-	rec->looked_cnt = 0;
 	rec->window_nr++;
 	if (!err && !is_last)
-		err = agent_adapt(agent, rec, raw.ledger);
+		err = agent_adapt(agent, rec, &raw);
+	if (!err)
+		err = raw_window_join(rec, agent->opts->off_cpu, &raw);
 	if (err) {
 		log_error("window %llu: %s", (unsigned long long)rec->window_nr, strerror(-err));
 		return err;
 	}
 	drained_ns = clock_monotonic_ns();
-	take_cost(rec, raw.ledger);
 	cost = raw.ledger->cost;
 	err = finish(agent, rec, &raw, is_last);
 	if (err)

@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often to sample, so that the whole of what the agent costs stays under a bound on any load.
+ * How often to sample, and how many stacks of waits, so that the whole of what the agent costs
+ * stays under a bound on any load.
  *
- * At the end of each window it is told what share of the machine's CPU time the window took, BPF
- * programs and our own threads together. Above the bound the frequency is halved at once, down to
- * RATE_MIN_HZ; where that does not do (a storm of context switches costs per switch, not per
- * sample), waits are given up. Under 3/4 of what the next step is expected to cost it goes up again
- * after `quiet_ns`: waits first, then the frequency by half. Each time that a step up is taken back
- * soon, the quiet time doubles, up to an hour, so that a steady load makes no seesaw.
+ * At the end of each window it is told what share of the machine's CPU time the window took, in all
+ * and of it the BPF programs of the clock and of waits. Above the bound the one of the two that
+ * costs more is lowered at once:
+ *
+ *	the clock	half the frequency, down to RATE_MIN_HZ
+ *	waits		half the time for their stacks, where that can do; else they are given
+ *			up: a storm of context switches costs per switch, not per stack
+ *
+ * and where it has nothing left to lower, the other one. Under 3/4 of the bound, with what the next
+ * step is expected to cost, there is a step up after `quiet_ns`: waits that were given up first,
+ * then what costs less. Each time that a step up is taken back soon, the quiet time doubles, up to
+ * an hour, so that a steady load makes no seesaw.
  *
  * Pure: time and costs are arguments.
  */
@@ -22,18 +29,25 @@
 #define RATE_QUIET_MIN_NS (30 * NSEC_PER_SEC)
 #define RATE_QUIET_MAX_NS (3600 * NSEC_PER_SEC)
 
-enum { RATE_MIN_HZ = 1 };
+enum { RATE_MIN_HZ = 1, RATE_MIN_PERMILLE = 1 };
 
 struct rate_opts {
 	uint64_t max_hz; /* what was asked for */
 	double max_share; /* of the machine's CPU time: 0.01 is 1 %; 1 and more: no bound */
-	bool has_waits; /* they were asked for */
+	uint32_t max_permille; /* of each CPU's time for stacks of waits; 0: no waits were asked
+				  for */
+};
+
+/* What a window took: shares of the machine's CPU time. */
+struct rate_cost {
+	double all;
+	double clock, waits; /* of all: the programs of each */
 };
 
 struct rate {
 	struct rate_opts opts;
 	uint64_t hz; /* in force */
-	bool waits; /* recorded */
+	uint32_t permille; /* in force, for stacks of waits; 0: none are recorded */
 	uint64_t quiet_ns; /* this long under the bound before a step up */
 	uint64_t calm_since_ns; /* CLOCK_MONOTONIC since when it is under the bound; 0: it is not */
 	uint64_t
@@ -45,6 +59,8 @@ enum rate_step {
 	RATE_KEEP,
 	RATE_LOWERED,
 	RATE_RAISED,
+	RATE_WAITS_LESS, /* stacks of them */
+	RATE_WAITS_MORE,
 	RATE_WAITS_OFF,
 	RATE_WAITS_ON,
 	RATE_STUCK, /* above the bound, and nothing is left to lower: told once */
@@ -53,9 +69,10 @@ enum rate_step {
 void rate_init(struct rate *rate, const struct rate_opts *opts);
 
 /*
- * The window that ended at CLOCK_MONOTONIC @now_ns took @share of the machine's CPU time;
- * @is_short_of_memory: lower it whatever the share is. Changes @rate->hz and @rate->waits.
+ * The window that ended at CLOCK_MONOTONIC @now_ns took @cost; @is_short_of_memory: lower what
+ * costs more, whatever it is. Changes @rate->hz and @rate->permille.
  */
-enum rate_step rate_step(struct rate *rate, uint64_t now_ns, double share, bool is_short_of_memory);
+enum rate_step rate_step(struct rate *rate, uint64_t now_ns, const struct rate_cost *cost,
+			 bool is_short_of_memory);
 
 #endif

@@ -135,10 +135,36 @@ int books_close_window(struct books *books, const struct perf_events *events, ui
 	return 0;
 }
 
+void books_note_between(struct books *books, uint64_t cnt)
+{
+	books->between_cnt += cnt;
+}
+
+/* They are the first CPU's, as whose they were is not known. */
+static int close_between(struct books *books, struct ledger_event *event)
+{
+	uint64_t cnt = books->between_cnt;
+	struct ledger_row *row;
+
+	if (!cnt || !books->cnt)
+		return 0;
+	row = ledger_row(event, (int32_t)books->items[0].cpu);
+	if (!row)
+		return -ENOMEM;
+	row->ticks += cnt;
+	row->ran += cnt;
+	ledger_reason_add(&row->lost, "handover", cnt);
+	books->items[0].ran_total += cnt;
+	books->ran_off -= cnt;
+	books->between_cnt = 0;
+	return 0;
+}
+
 int books_close_counted(struct books *books, uint64_t kernel_runs, uint64_t misses,
 			struct ledger_event *event)
 {
 	uint64_t ran_before = 0;
+	int err;
 
 	for (size_t i = 0; i < books->cnt; i++) {
 		struct book *book = &books->items[i];
@@ -154,6 +180,9 @@ int books_close_counted(struct books *books, uint64_t kernel_runs, uint64_t miss
 		event->passed_over += book->window.passed_over;
 		memset(&book->window, 0, sizeof(book->window));
 	}
+	err = close_between(books, event);
+	if (err)
+		return err;
 	/* The kernel does not tell on which CPU. */
 	if (books->cnt && misses > books->misses_total) {
 		struct ledger_row *row = ledger_row(event, (int32_t)books->items[0].cpu);

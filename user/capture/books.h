@@ -27,6 +27,7 @@ struct books {
 	bool is_marked; /* the window has ended, though it is not closed */
 	uint64_t ran_off; /* runs that are none of the event's: see struct bp_event_counters */
 	uint64_t misses_total; /* of the windows handed out: books_close_counted() */
+	uint64_t between_cnt; /* of ran_off, in no window yet: see books_note_between() */
 };
 
 /* One book per CPU of @present, in shard order. @idle_fd: see idle.h. 0 or -ENOMEM. */
@@ -38,6 +39,10 @@ void books_start(struct books *books);
 
 /* The window ends now, whenever it is closed. */
 void books_mark_end(struct books *books);
+
+/* Of the runs that are none of the event's, @cnt came when the recording before this one recorded
+ * no longer, and this one not yet: the next window has them as lost. */
+void books_note_between(struct books *books, uint64_t cnt);
 
 /* Add a drained shard's counters. */
 void books_add(struct books *books, uint32_t shard, const struct bp_event_counters *counters);

@@ -21,8 +21,6 @@
 
 #define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
 #define PREPARE_ROWS_NS (500 * NSEC_PER_MSEC)
-#define DRAIN_PERIOD_MIN_NS (50 * NSEC_PER_MSEC)
-#define LOOK_PERIOD_NS (100 * NSEC_PER_MSEC)
 
 /* How long a window's end waits for rows that its snapshots need; sampling may go on meanwhile. */
 #define SETTLE_STOPPED_NS (300 * NSEC_PER_MSEC)
@@ -127,9 +125,9 @@ static int capture_setup(struct capture *cap, const struct capture_opts *opts)
 		err = capture_pins_resume(cap);
 	if (!err)
 		err = loader_follow_children(&cap->loader);
-	if (!err && capture_names_kernel(opts))
+	if (!err && capture_watches_kernel(opts))
 		err = kernel_watch_init(&cap->kernel);
-	cap->drain.kernel = cap->kernel.map;
+	cap->drain.kernel = opts->beside ? opts->beside->kernel.map : cap->kernel.map;
 	if (err)
 		log_error("set up the recording: %s", strerror(-err));
 	return err;
@@ -202,11 +200,20 @@ static int capture_attach_heap(struct capture *cap)
 	return err ? err : heap_follow(&cap->heap);
 }
 
-static int capture_enable(struct capture *cap)
+static int capture_enable(struct capture *cap, struct capture *old)
 {
 	struct number_set present = {0};
-	int err = samplers_enable(&cap->samplers, &cap->loader);
+	int err;
 
+	if (old)
+		samplers_end_counters(&old->samplers);
+	err = samplers_enable(&cap->samplers, &cap->loader);
+	if (!err && cap->is_pinned)
+		capture_pins_begin(cap);
+	if (!err && old)
+		capture_hand_over(old, cap);
+	else if (!err)
+		loader_set_sampling(&cap->loader, true);
 	if (!err && cap->heap.opts.is_wanted)
 		err = capture_attach_heap(cap);
 	if (err || !cap->watches_switches)
@@ -224,8 +231,7 @@ static void capture_ask_symbols(struct capture *cap)
 		exes_ask_symbols(&cap->drain.exes, cap->debuginfod);
 }
 
-/* Announcements at once, so that their rows come soon. */
-static int capture_take_ring(struct capture *cap)
+int capture_take_ring(struct capture *cap)
 {
 	int err = drain_ring(&cap->drain);
 
@@ -233,8 +239,7 @@ static int capture_take_ring(struct capture *cap)
 	return err ? err : rows_feed_ask(&cap->rows);
 }
 
-/* Tables that are finished go to the kernel, and finish what waits for them. */
-static void capture_take_rows(struct capture *cap)
+void capture_take_rows(struct capture *cap)
 {
 	rows_feed_take(&cap->rows, cap->drain.nr);
 	drain_snapshots(&cap->drain, false);
@@ -287,7 +292,7 @@ static void begin_window_at(struct capture *cap, uint64_t start_ns)
 	cap->window_time_ns = clock_realtime_ns() - (clock_monotonic_ns() - start_ns);
 }
 
-int capture_start(struct capture *cap)
+int capture_take_over(struct capture *cap, struct capture *old)
 {
 	uint64_t started_ns = clock_process_start_ns();
 	bool may_burst = samplers_may_burst(&cap->samplers) || cap->heap.opts.is_wanted;
@@ -298,21 +303,24 @@ int capture_start(struct capture *cap)
 		return err;
 	begin_window_at(cap, is_resumed ? capture_pins_start_ns(cap) : clock_monotonic_ns());
 	cap->next_drain_ns = cap->window_start_ns + cap->drain_period_ns;
-	err = capture_enable(cap);
+	err = capture_enable(cap, old);
 	if (err)
 		return err;
 	if (cap->wait_opts.is_wanted)
 		begin_window_at(cap, cap->loader.mem.ctl->waits_start_ns);
-	if (cap->is_pinned) {
-		capture_pins_begin(cap);
+	if (cap->is_pinned)
 		cap->next_drain_ns = 0;
-	}
 	if (started_ns)
 		cap->start_ns = clock_boottime_ns() - started_ns;
 	rows_feed_preload(&cap->rows);
 	asleep_init(&cap->drain.asleep, cap->rows.preload);
 	err = capture_watch_kernel(cap);
 	return err ? err : rows_feed_ask(&cap->rows);
+}
+
+int capture_start(struct capture *cap)
+{
+	return capture_take_over(cap, NULL);
 }
 
 static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counters *counters)
@@ -346,8 +354,7 @@ static int capture_flip(struct capture *cap, uint32_t *epoch, uint64_t *end_ns)
 	return loader_flip(&cap->loader, epoch);
 }
 
-/* One drain: flip, wait, read. When shards fill fast, come back sooner. */
-static int capture_drain(struct capture *cap, uint32_t *epoch)
+int capture_drain(struct capture *cap, uint32_t *epoch)
 {
 	uint64_t rss, end_ns;
 	int err = capture_flip(cap, epoch, &end_ns);
@@ -359,7 +366,7 @@ static int capture_drain(struct capture *cap, uint32_t *epoch)
 	err = drain_epoch(&cap->drain, *epoch, add_to_books, cap);
 	if (!cap->is_pinned)
 		drain_give_back(&cap->drain, *epoch);
-	if (cap->drain.wants_flip && cap->drain_period_ns > DRAIN_PERIOD_MIN_NS)
+	if (cap->drain.wants_flip && cap->drain_period_ns > CAPTURE_DRAIN_PERIOD_MIN_NS)
 		cap->drain_period_ns /= 2;
 	else if (!cap->drain.wants_flip && cap->drain_period_ns < DRAIN_PERIOD_NS)
 		cap->drain_period_ns *= 2;
@@ -378,30 +385,6 @@ static int capture_drain(struct capture *cap, uint32_t *epoch)
 	return err;
 }
 
-static bool capture_kernel_changes(const struct capture *cap, bool is_announced)
-{
-	return cap->kernel.map &&
-	       (is_announced || loader_module_loads(&cap->loader) != cap->kernel.module_loads);
-}
-
-/* What came or went may be a reason to drain early. */
-static void capture_take_kernel(struct capture *cap)
-{
-	uint64_t early_ns = cap->last_drain_ns + DRAIN_PERIOD_MIN_NS;
-
-	kernel_watch_take(&cap->kernel, loader_module_loads(&cap->loader));
-	if (cap->kernel.must_flip && early_ns < cap->next_drain_ns)
-		cap->next_drain_ns = early_ns;
-}
-
-static int poll_timeout_ms(uint64_t now_ns, uint64_t until_ns)
-{
-	uint64_t left_ms =
-		until_ns > now_ns ? (until_ns - now_ns + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC : 0;
-
-	return left_ms > 60000 ? 60000 : left_ms;
-}
-
 /* Finish the snapshots of the window, with the rows that come in time. */
 static int capture_settle(struct capture *cap)
 {
@@ -411,7 +394,7 @@ static int capture_settle(struct capture *cap)
 
 	capture_take_rows(cap);
 	while (snapshots_have_closed(&cap->drain.snapshots) && now < until) {
-		if (poll(&built, 1, poll_timeout_ms(now, until)) > 0)
+		if (poll(&built, 1, capture_timeout_ms(now, until)) > 0)
 			capture_take_rows(cap);
 		now = clock_monotonic_ns();
 	}
@@ -420,116 +403,12 @@ static int capture_settle(struct capture *cap)
 	return cap->drain.prof->err;
 }
 
-static void handle_hotplug(struct capture *cap)
-{
-	struct hotplug_event event;
-	bool more = true;
-
-	while (more) {
-		if (!hotplug_next(cap->hotplug_fd, &event, &more))
-			continue;
-		if (event.is_online) {
-			samplers_cpu_online(&cap->samplers, event.cpu);
-			ksym_events_cpu_online(&cap->kernel.events, event.cpu);
-		} else {
-			samplers_cpu_offline(&cap->samplers, event.cpu);
-			ksym_events_cpu_offline(&cap->kernel.events, event.cpu);
-		}
-	}
-}
-
 struct ledger_stopped capture_stopped(struct capture *cap)
 {
 	/* What ended as it should was not stopped. */
 	if (!cap->is_stopped)
 		guard_check(&cap->guard, &cap->loader, clock_monotonic_ns());
 	return cap->guard.stopped;
-}
-
-static uint64_t earliest(uint64_t one, uint64_t two, uint64_t three)
-{
-	one = two < one ? two : one;
-	return three < one ? three : one;
-}
-
-/* What is due from time to time: a drain; pinned, where a drain is a window, only a look whether it
- * must be, which CAPTURE_EPOCH_FULL says. */
-static int capture_look(struct capture *cap)
-{
-	uint32_t epoch;
-	int err;
-
-	if (!cap->is_pinned)
-		return capture_drain(cap, &epoch);
-	cap->next_drain_ns = clock_monotonic_ns() + LOOK_PERIOD_NS;
-	capture_pins_renew_lease(cap);
-	err = capture_take_ring(cap);
-	if (!err && capture_pins_are_full(cap))
-		return CAPTURE_EPOCH_FULL;
-	cap->drain.wants_flip = false;
-	return err;
-}
-
-static int run_until(struct capture *cap, uint64_t deadline_ns, int wake_fd)
-{
-	struct pollfd fds[] = {
-		{.fd = wake_fd, .events = POLLIN},
-		/* Whoever holds records back is not woken for new ones, but for old ones for ever.
-		 */
-		{.fd = cap->is_pinned ? -1 : loader_ring_fd(&cap->loader), .events = POLLIN},
-		{.fd = cap->hotplug_fd, .events = POLLIN},
-		{.fd = targets_poll_fd(&cap->targets), .events = POLLIN},
-		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
-		{.fd = ksym_events_fd(&cap->kernel.events), .events = POLLIN},
-	};
-
-	if (cap->kernel.map)
-		kernel_map_forget(cap->kernel.map, cap->window_start_ns);
-
-	for (;;) {
-		uint64_t now = clock_monotonic_ns();
-		int err;
-
-		if (guard_check(&cap->guard, &cap->loader, now))
-			return CAPTURE_STOPPED;
-		if (now >= deadline_ns)
-			return CAPTURE_DEADLINE;
-		if (now >= cap->next_drain_ns || cap->drain.wants_flip) {
-			err = capture_look(cap);
-			if (err)
-				return err;
-			continue;
-		}
-		err = poll(fds, sizeof(fds) / sizeof(fds[0]),
-			   poll_timeout_ms(now, earliest(deadline_ns, cap->next_drain_ns,
-							 cap->guard.next_ns)));
-		if (err < 0 && errno != EINTR)
-			return -errno;
-		if (err <= 0)
-			continue;
-		if (fds[1].revents && (err = capture_take_ring(cap)))
-			return err;
-		if (fds[4].revents)
-			capture_take_rows(cap);
-		if (capture_kernel_changes(cap, fds[5].revents))
-			capture_take_kernel(cap);
-		if (fds[2].revents)
-			handle_hotplug(cap);
-		if (fds[3].revents && targets_all_gone(&cap->targets))
-			return CAPTURE_TARGET_GONE;
-		if (fds[0].revents)
-			return CAPTURE_WOKEN;
-	}
-}
-
-int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd)
-{
-	int wake;
-
-	guard_resume(&cap->guard);
-	wake = run_until(cap, deadline_ns, wake_fd);
-	guard_pause(&cap->guard);
-	return wake;
 }
 
 uint64_t capture_samples(const struct capture *cap)
@@ -577,6 +456,7 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 {
 	struct ledger *ledger = calloc(1, sizeof(*ledger));
 	uint64_t now, collected_ns = 0;
+	bool is_again = cap->is_closed;
 	uint32_t epoch;
 	int err;
 
@@ -606,6 +486,9 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	cap->drain.prof->time_ns = cap->window_time_ns;
 	cap->drain.prof->duration_ns = now - cap->window_start_ns;
 	cap->origin.epoch = epoch;
+	cap->origin.start_ns = cap->window_start_ns;
+	cap->origin.end_ns = now;
+	cap->origin.is_again = is_again;
 	if (cap->is_pinned)
 		capture_pins_handed(cap, epoch);
 	*out_profile = cap->drain.prof;

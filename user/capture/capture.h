@@ -57,6 +57,9 @@ struct capture_wait_opts {
 	uint32_t max_cpu_permille; /* of each CPU's time for their stacks; 1000: no bound */
 };
 
+/* What waits are called in ledgers. */
+#define CAPTURE_WAITS_EVENT "off-cpu"
+
 /* --state: bits. */
 enum capture_wait_state {
 	WAIT_INTERRUPTIBLE = 1 << 0,
@@ -114,14 +117,27 @@ struct capture_opts {
 	 * it. NULL: it ends with the process.
 	 */
 	const char *pin_dir;
+	/* Borrowed for the call: one that is pinned in the same folder, whose place this one will
+	 * take (capture_take_over()); NULL: none. */
+	const struct capture *replaces;
 	uint64_t lease_ns; /* pinned: so long after the last sign of life recording stops, counted
 			      as no_lease; 0: never */
+	/*
+	 * Borrowed until capture_close(): another recording of this process, which knows what code
+	 * lay where in the kernel, and whose windows this one's samples are added to. NULL: none.
+	 */
+	const struct capture *beside;
 	bool test_plain_scratch; /* tests only, see struct bp_config */
 };
 
 static inline bool capture_names_kernel(const struct capture_opts *opts)
 {
 	return !opts->no_kernel_stacks && !opts->no_kernel_names;
+}
+
+static inline bool capture_watches_kernel(const struct capture_opts *opts)
+{
+	return capture_names_kernel(opts) && !opts->beside;
 }
 
 /*
@@ -138,6 +154,19 @@ int capture_add_command(struct capture *cap, pid_t tgid, const char *program);
 /* Enable all events. Sets the ledger's start_ns. */
 int capture_start(struct capture *cap);
 
+/*
+ * The same in the place of @old (NULL: of none), which samples: its counters end where those of
+ * @cap begin, and of probes and tracepoints that both have each hit is sampled by one of them. Hits
+ * that were sampled by neither, between two stores to memory, are in @cap's ledger as lost to
+ * "handover". @old has a last window then, after which it is to be closed; not pinned, it is to be
+ * stopped before. On failure @old may have no counters any more.
+ */
+int capture_take_over(struct capture *cap, struct capture *old);
+
+/* The one that opts->replaces meant is closed, and its last window stored: it is removed, and @cap
+ * is found in its place from now on. 0, or negative errno after log_error(). */
+int capture_move_in(struct capture *cap);
+
 enum capture_wake {
 	CAPTURE_DEADLINE, /* @deadline_ns reached */
 	CAPTURE_WOKEN, /* @wake_fd became readable */
@@ -153,6 +182,12 @@ enum capture_wake {
  */
 int capture_run(struct capture *cap, uint64_t deadline_ns, int wake_fd);
 
+enum { CAPTURE_TOGETHER_MAX = 2 };
+
+/* The same with @cnt recordings, CAPTURE_TOGETHER_MAX at most: until one of them has a reason. */
+int capture_run_together(struct capture *const *caps, size_t cnt, uint64_t deadline_ns,
+			 int wake_fd);
+
 /* Why the recording may not go on: looked for at most twice a second, within capture_run() and by
  * this. A reason of "" says that it may. */
 struct ledger_stopped capture_stopped(struct capture *cap);
@@ -163,9 +198,8 @@ uint64_t capture_samples(const struct capture *cap);
 /*
  * From now on events whose rate is that of -F come @freq_hz (1 or more) times a second. To be
  * called right after capture_window(), so that all but the samples of that moment are of one
- * period; each sample counts for the period that it had. 0; -EOPNOTSUPP of
- * a recording that is pinned; or negative errno after log_error(): the rate may then be the new one
- * on some CPUs only.
+ * period; each sample counts for the period that it had. 0, or negative
+ * errno after log_error(): the rate may then be the new one on some CPUs only.
  */
 int capture_set_freq(struct capture *cap, uint64_t freq_hz);
 
@@ -196,6 +230,8 @@ struct capture_origin {
 	char boot_id[40]; /* as /proc/sys/kernel/random/boot_id has it */
 	uint64_t instance; /* random, of the recording; the same for all who go on with it */
 	uint64_t epoch; /* rises within an instance, by 1 */
+	uint64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
+	bool is_again; /* it was closed by who recorded before us, who may have stored it */
 };
 void capture_origin(const struct capture *cap, struct capture_origin *out);
 

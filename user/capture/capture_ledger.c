@@ -56,7 +56,7 @@ static int fill_waits(struct capture *cap, struct ledger *ledger)
 	uint64_t runs, misses;
 	int err;
 
-	snprintf(event->name, sizeof(event->name), "%s", WAITS_EVENT);
+	snprintf(event->name, sizeof(event->name), "%s", CAPTURE_WAITS_EVENT);
 	snprintf(event->unit, sizeof(event->unit), "waits");
 	waits_runs(&cap->waits, &runs, &misses);
 	if (!cap->is_stopped || cap->loader.stats_fd < 0)

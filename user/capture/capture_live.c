@@ -3,7 +3,6 @@
 #include "capture/capture.h"
 
 #include <bpf/bpf.h>
-#include <errno.h>
 
 #include "capture/capture_priv.h"
 
@@ -14,12 +13,8 @@ int capture_count_cost(void)
 
 int capture_set_freq(struct capture *cap, uint64_t freq_hz)
 {
-	int err;
+	int err = samplers_set_freq(&cap->samplers, freq_hz);
 
-	/* The counters may be those of a process that is gone, without a descriptor here. */
-	if (cap->pins.state)
-		return -EOPNOTSUPP;
-	err = samplers_set_freq(&cap->samplers, freq_hz);
 	if (cap->samplers.cnt)
 		cap->drain.prof->period = (int64_t)cap->samplers.items[0].event.period;
 	return err;

@@ -47,7 +47,13 @@ int capture_pins_open(struct capture *cap, const struct capture_opts *opts)
 	}
 	cap->is_pinned = true;
 	cap->lease_ns = opts->lease_ns;
-	return pins_open(&cap->pins, opts->pin_dir);
+	return opts->replaces ? pins_open_beside(&cap->pins, &opts->replaces->pins)
+			      : pins_open(&cap->pins, opts->pin_dir);
+}
+
+int capture_move_in(struct capture *cap)
+{
+	return pins_move_in(&cap->pins);
 }
 
 void capture_pins_renew_lease(struct capture *cap)

@@ -54,6 +54,24 @@ struct capture {
 	bool is_closed; /* pinned: who was here before has closed an epoch and not committed it */
 };
 
+#define CAPTURE_DRAIN_PERIOD_MIN_NS (50 * NSEC_PER_MSEC)
+
+/* One drain: flip, wait, read: the number of the epoch. When shards fill fast, the next one comes
+ * sooner. 0 or negative errno, logged. */
+int capture_drain(struct capture *cap, uint32_t *epoch);
+
+/* Announcements at once, so that their rows come soon. 0 or negative errno. */
+int capture_take_ring(struct capture *cap);
+
+/* Tables that are finished go to the kernel, and finish what waits for them. */
+void capture_take_rows(struct capture *cap);
+
+/* For poll(2), from @now_ns until @until_ns, a minute at most. */
+int capture_timeout_ms(uint64_t now_ns, uint64_t until_ns);
+
+/* Probes sample in @next from now on, and in @old no longer; both are attached. */
+void capture_hand_over(struct capture *old, struct capture *next);
+
 /* capture_pinned.c: what is another with pins. */
 
 /* Before anything is loaded. 0, or negative errno, logged. */

@@ -183,7 +183,7 @@ static void choose_programs(struct bpfprof *skel, const struct capture_opts *opt
 	bpf_program__set_autoload(skel->progs.bp_exit, follows);
 	bpf_program__set_autoload(skel->progs.bp_find_targets, skel->rodata->cfg.pid_ns);
 	bpf_program__set_autoload(skel->progs.bp_module,
-				  capture_names_kernel(opts) && !access("/proc/modules", F_OK));
+				  capture_watches_kernel(opts) && !access("/proc/modules", F_OK));
 }
 
 static void *map_shared(struct bpf_map *map, size_t elem_bytes, size_t *bytes_out)

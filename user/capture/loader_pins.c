@@ -55,7 +55,9 @@ static uint64_t hash_event(uint64_t hash, const struct event *event)
 	hash = hash_mix(hash, event->config);
 	hash = hash_mix(hash, event->config1);
 	hash = hash_mix(hash, event->config2);
-	hash = hash_mix(hash, event->is_freq ? event->freq_hz : event->period);
+	/* What can be changed meanwhile is no reason to begin anew. */
+	if (!event_follows_freq(event))
+		hash = hash_mix(hash, event->is_freq ? event->freq_hz : event->period);
 	hash = hash_mix(hash, event->is_freq);
 	hash = hash_mix(hash, event->spec.user_only | event->spec.kernel_only << 1);
 	for (size_t i = 0; i < event->tracepoint_cnt; i++)

@@ -20,6 +20,7 @@ struct event_cpu {
 	uint32_t cpu;
 	int fd; /* owned, -1 while the CPU is offline */
 	bool is_pinned; /* there is one that another process has opened: no fd */
+	uint64_t rate; /* of this life: the event's period, or where is_freq its frequency */
 	uint64_t count; /* of that one, as of when it was read last */
 	uint64_t ticks_closed; /* of earlier lives of the CPU, and of earlier periods */
 	uint64_t count_closed; /* of this life's counter, what is in ticks_closed */
@@ -50,6 +51,10 @@ int perf_events_open(struct perf_events *events, const struct event *event,
 int perf_events_enable(struct perf_events *events); /* 0 or negative errno */
 void perf_events_disable(struct perf_events *events);
 
+/* They end, here and where they are pinned: what they have counted is kept, and they can be enabled
+ * no more. */
+void perf_events_end(struct perf_events *events);
+
 /* CPU @cpu went away or came back. */
 void perf_events_cpu_offline(struct perf_events *events, uint32_t cpu);
 void perf_events_cpu_online(struct perf_events *events, uint32_t cpu);
@@ -62,10 +67,11 @@ void perf_events_cpu_online(struct perf_events *events, uint32_t cpu);
 void perf_events_read_ticks(struct perf_events *events);
 
 /*
- * The event's freq_hz (of an is_freq one), or else its period, has changed: tell the kernel. What
- * was counted until now is ticks of @period_before. 0 or negative errno.
+ * The event's freq_hz (of an is_freq one), or else its period, has changed: tell the kernel, which,
+ * where they are pinned, takes new ones. What was counted until now is ticks of the rate before. 0
+ * or negative errno.
  */
-int perf_events_retune(struct perf_events *events, uint64_t period_before);
+int perf_events_retune(struct perf_events *events);
 
 /*
  * Software events with a frequency: let each CPU's next event be a sample, whatever period is left.

@@ -131,6 +131,16 @@ int pin_dir_sub(int base_fd, const char *name)
 	return open_plain(base_fd, name);
 }
 
+int pin_dir_find(int base_fd, const char *name)
+{
+	return open_plain(base_fd, name);
+}
+
+int pin_dir_rename(int base_fd, const char *from, const char *to)
+{
+	return renameat(base_fd, from, base_fd, to) ? -errno : 0;
+}
+
 /* The entries of the folder @fd (borrowed) one after another. */
 static DIR *open_list(int fd)
 {

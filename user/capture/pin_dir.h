@@ -26,6 +26,13 @@ int pin_dir_open(const char *path, bool may_make);
 /* Its folder @name, made where it is not there. Descriptor, *owned*, or negative errno. */
 int pin_dir_sub(int base_fd, const char *name);
 
+/* The same, where it is there; -ENOENT. */
+int pin_dir_find(int base_fd, const char *name);
+
+/* Its folder @from is called @to from now on; there may be none of that name. 0 or negative errno.
+ */
+int pin_dir_rename(int base_fd, const char *from, const char *to);
+
 /* Remove its folder @name with all pins in it: what they alone kept ends. 0 or negative errno. */
 int pin_dir_remove(int base_fd, const char *name);
 

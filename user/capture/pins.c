@@ -4,6 +4,7 @@
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,15 +25,20 @@ static uint32_t layout_hash(void)
 	uint64_t hash = hash_mix(BP_ABI_HASH, sizeof(struct pin_state));
 
 	hash = hash_mix(hash, sizeof(struct pin_book));
+	hash = hash_mix(hash, sizeof(struct pin_counter));
 	hash = hash_mix(hash, sizeof(struct pin_exe));
 	hash = hash_mix(hash, sizeof(struct bp_stack));
 	return (uint32_t)(hash >> 32);
 }
 
-int pins_open(struct pins *pins, const char *path)
+/* What a recording is called that has not taken the place of the one before yet. */
+static const char next_suffix[] = "-next"; /* no dots on that file system */
+
+/* @base_fd is *taken*. */
+static void begin(struct pins *pins, int base_fd)
 {
 	*pins = (struct pins){
-		.base_fd = pin_dir_open(path, true),
+		.base_fd = base_fd,
 		.dir_fd = -1,
 		.state_fd = -1,
 		.exes_fd = -1,
@@ -40,7 +46,24 @@ int pins_open(struct pins *pins, const char *path)
 		.ticks_fd = -1,
 	};
 	snprintf(pins->name, sizeof(pins->name), "v%u-%08x", BP_ABI_VERSION, layout_hash());
+}
+
+int pins_open(struct pins *pins, const char *path)
+{
+	begin(pins, pin_dir_open(path, true));
 	return pins->base_fd < 0 ? pins->base_fd : 0;
+}
+
+int pins_open_beside(struct pins *pins, const struct pins *old)
+{
+	/* The lock is that of both. */
+	begin(pins, fcntl(old->base_fd, F_DUPFD_CLOEXEC, 0));
+	if (pins->base_fd < 0)
+		return -errno;
+	memcpy(pins->taken_name, pins->name, sizeof(pins->taken_name));
+	snprintf(pins->name + strlen(pins->name), sizeof(pins->name) - strlen(pins->name), "%s",
+		 next_suffix);
+	return 0;
 }
 
 void pins_close(struct pins *pins)
@@ -62,7 +85,8 @@ void pins_close(struct pins *pins)
 static size_t state_bytes(uint32_t cpu_cnt)
 {
 	return sizeof(struct pin_state) +
-	       3 * (size_t)BP_EVENTS_SAMPLED * cpu_cnt * sizeof(struct pin_book);
+	       (size_t)BP_EVENTS_SAMPLED * cpu_cnt *
+		       (2 * sizeof(struct pin_book) + sizeof(struct pin_counter));
 }
 
 static size_t page_align(size_t bytes)
@@ -93,6 +117,25 @@ static uint64_t uncommitted_samples(int dir_fd)
 			sum += shards[i].events[k].recorded;
 	munmap(shards, bytes);
 	return sum;
+}
+
+/* Has the recording in folder @name begun to sample? */
+static bool is_sampling(const struct pins *pins, const char *name)
+{
+	_cleanup_close_ int dir_fd = pin_dir_find(pins->base_fd, name);
+	_cleanup_close_ int fd = dir_fd < 0 ? -1 : pin_get(dir_fd, "map_ctl");
+	size_t bytes = page_align(sizeof(struct bp_ctl));
+	struct bp_ctl *ctl;
+	bool samples;
+
+	if (fd < 0)
+		return false;
+	ctl = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+	if (ctl == MAP_FAILED)
+		return false;
+	samples = ctl->is_sampling;
+	munmap(ctl, bytes);
+	return samples;
 }
 
 /* End the recording in folder @name, which is not to be gone on with. */
@@ -177,8 +220,8 @@ static int make_state(struct pins *pins, uint64_t options, uint32_t cpu_cnt)
 	return getrandom(&pins->state->instance, sizeof(pins->state->instance), 0) < 0 ? -errno : 0;
 }
 
-/* Ours, but not one to go on with. */
-static int end_ours(struct pins *pins)
+/* Ours, but not one to go on with; @which is for people. */
+static int end_ours(struct pins *pins, const char *which)
 {
 	bool began = pins->state && pins->state->is_complete;
 	uint64_t samples = uncommitted_samples(pins->dir_fd);
@@ -186,15 +229,65 @@ static int end_ours(struct pins *pins)
 	unmap_state(pins);
 	close(take_fd(&pins->dir_fd));
 	if (began)
-		log_warn("the recording that was going on with other options is ended: %llu "
-			 "samples of it that were not stored yet are lost",
-			 (unsigned long long)samples);
+		log_warn("the recording that was going on %s is ended: %llu samples of it that "
+			 "were not stored yet are lost",
+			 which, (unsigned long long)samples);
 	return end_recording(pins, pins->name);
+}
+
+int pins_move_in(struct pins *pins)
+{
+	int err = pins->taken_name[0] ? pin_dir_remove(pins->base_fd, pins->taken_name) : 0;
+
+	if (!err && pins->taken_name[0])
+		err = pin_dir_rename(pins->base_fd, pins->name, pins->taken_name);
+	if (err) {
+		log_error("pins: '%s' in the place of '%s': %s", pins->name, pins->taken_name,
+			  strerror(-err));
+		return err;
+	}
+	if (pins->taken_name[0])
+		memcpy(pins->name, pins->taken_name, sizeof(pins->name));
+	pins->taken_name[0] = '\0';
+	return 0;
+}
+
+/* Who recorded before died while one recording took the place of another: the one that samples
+ * stays. */
+static int end_change(struct pins *pins, uint32_t cpu_cnt)
+{
+	char next[sizeof(pins->name) + sizeof(next_suffix)];
+	int err;
+
+	snprintf(next, sizeof(next), "%s%s", pins->name, next_suffix);
+	if (!pin_is_there(pins->base_fd, next))
+		return 0;
+	if (!is_sampling(pins, next))
+		return pin_dir_remove(pins->base_fd, next);
+	pins->dir_fd = pin_dir_sub(pins->base_fd, pins->name);
+	if (pins->dir_fd < 0)
+		return pins->dir_fd;
+	map_state(pins, cpu_cnt);
+	err = end_ours(pins, "before the change");
+	return err ? err : pin_dir_rename(pins->base_fd, next, pins->name);
+}
+
+/* What else is there. */
+static int clear_place(struct pins *pins, uint32_t cpu_cnt)
+{
+	int err;
+
+	if (pins->taken_name[0])
+		return pin_is_there(pins->base_fd, pins->name)
+			       ? pin_dir_remove(pins->base_fd, pins->name)
+			       : 0;
+	err = end_change(pins, cpu_cnt);
+	return err ? err : pin_dir_each(pins->base_fd, end_others, pins);
 }
 
 int pins_choose(struct pins *pins, uint64_t options, uint32_t cpu_cnt)
 {
-	int err = pin_dir_each(pins->base_fd, end_others, pins);
+	int err = clear_place(pins, cpu_cnt);
 
 	if (err)
 		return err;
@@ -204,7 +297,7 @@ int pins_choose(struct pins *pins, uint64_t options, uint32_t cpu_cnt)
 	else if (is_ours(pins, options, cpu_cnt))
 		pins->is_resumed = true;
 	else
-		err = end_ours(pins);
+		err = end_ours(pins, "with other options");
 	if (!err && !pins->is_resumed) {
 		pins->dir_fd = pin_dir_sub(pins->base_fd, pins->name);
 		err = pins->dir_fd < 0 ? pins->dir_fd : make_state(pins, options, cpu_cnt);
@@ -254,9 +347,11 @@ struct pin_book *pins_books(struct pins *pins, uint32_t parity, uint32_t nr)
 	return &pins->state->books[(parity * BP_EVENTS_SAMPLED + nr) * pins->state->cpu_cnt];
 }
 
-uint64_t *pins_ticks_closed(struct pins *pins, uint32_t nr, uint32_t index)
+struct pin_counter *pins_counter(struct pins *pins, uint32_t nr, uint32_t index)
 {
-	return &pins_books(pins, 2, nr)[index].ticks;
+	struct pin_counter *counters = (struct pin_counter *)pins_books(pins, 2, 0);
+
+	return &counters[nr * pins->state->cpu_cnt + index];
 }
 
 int pins_keep_exe(struct pins *pins, uint32_t id, const struct pin_exe *exe)

@@ -49,6 +49,12 @@ struct pin_mark {
 	uint64_t ran_off[BP_EVENTS_SAMPLED]; /* likewise */
 };
 
+/* A perf event of one CPU. */
+struct pin_counter {
+	uint64_t ticks_closed; /* of those that died with their CPU, or had another rate */
+	uint64_t rate; /* of the one that is there: struct event_cpu */
+};
+
 struct pin_state {
 	uint64_t options; /* hash of all that the programs were configured with */
 	uint64_t instance; /* random: which recording this is */
@@ -59,8 +65,7 @@ struct pin_state {
 			    committed */
 	uint64_t misses_before[BP_EVENTS_SAMPLED]; /* when sampling began */
 	struct pin_mark marks[2]; /* by the number's last bit, as the books */
-	/* Of each event and CPU: books of either bit, then ticks of perf events that died with
-	 * their CPU. */
+	/* Of each event and CPU: books of either bit; behind them a struct pin_counter each. */
 	struct pin_book books[];
 };
 
@@ -79,6 +84,7 @@ struct pin_exe {
 struct pins {
 	int base_fd, dir_fd; /* owned */
 	char name[32]; /* of the folder of our layout */
+	char taken_name[32]; /* of another's, whose place it will take; "": there is none */
 	struct pin_state *state; /* owned mapping */
 	size_t state_bytes;
 	int state_fd, exes_fd; /* owned */
@@ -93,6 +99,12 @@ struct pins {
 /* Open the folder @path for a recording. 0, or negative errno after log_error(); -EOPNOTSUPP: this
  * kernel cannot (it must be 5.15). @pins is to be pins_close()d also on failure. */
 int pins_open(struct pins *pins, const char *path);
+
+/* The same for one that will take the place of @old, which records there: 0 or negative errno. */
+int pins_open_beside(struct pins *pins, const struct pins *old);
+
+/* It takes that place: the old one ends, and goes. 0, or negative errno after log_error(). */
+int pins_move_in(struct pins *pins);
 
 /* Let go of it: the recording goes on; one that never began is removed. */
 void pins_close(struct pins *pins);
@@ -112,8 +124,8 @@ int pins_get(struct pins *pins, const char *kind, const char *name);
 /* The books of event @nr where epochs of last bit @parity begin: cpu_cnt of them. */
 struct pin_book *pins_books(struct pins *pins, uint32_t parity, uint32_t nr);
 
-/* Ticks of earlier lives of the @nr-th event's CPU @index. */
-uint64_t *pins_ticks_closed(struct pins *pins, uint32_t nr, uint32_t index);
+/* Of event @nr on the CPU of index @index. */
+struct pin_counter *pins_counter(struct pins *pins, uint32_t nr, uint32_t index);
 
 /* Attach @prog_fd to the counter @perf_fd (both borrowed), event @nr on CPU @cpu, and pin both. 0
  * or negative errno; -EOPNOTSUPP where there are no such links. */

@@ -129,9 +129,12 @@ void samplers_configure(const struct samplers *samplers, const struct capture_op
 {
 	for (uint32_t i = 0; i < samplers->cnt; i++) {
 		const struct event *event = &samplers->items[i].event;
+		bool is_counted = event->spec.kind != EVENT_COUNTER;
 
+		/* Of counters only whether there is a period: what it is may change while we
+		 * record, and a pinned recording is gone on with nevertheless. */
 		out[i] = (struct bp_event_config){
-			.is_counted = event->spec.kind != EVENT_COUNTER,
+			.is_counted = is_counted,
 			.is_return = event_is_return(event->spec.kind),
 			.by_caller = !!(opts->by & BY_CALLER),
 			.elapsed = opts->elapsed,
@@ -139,8 +142,11 @@ void samplers_configure(const struct samplers *samplers, const struct capture_op
 			.has_weight = !!opts->weight,
 			.has_hist = !!opts->hist,
 			.is_entry = !event_is_return(event->spec.kind) && is_at_entries(event),
-			.period = event->is_freq ? 0 : event->period,
-			.interval_ns = event->is_freq ? NSEC_PER_SEC / event->freq_hz : 0,
+			.period = event->is_freq ? 0
+				  : is_counted	 ? event->period
+						 : 1,
+			.interval_ns =
+				event->is_freq && is_counted ? NSEC_PER_SEC / event->freq_hz : 0,
 		};
 	}
 }
@@ -221,8 +227,23 @@ int samplers_enable(struct samplers *samplers, struct loader *loader)
 			return err;
 		}
 	}
-	loader_set_sampling(loader, true);
 	return 0;
+}
+
+void samplers_end_counters(struct samplers *samplers)
+{
+	for (uint32_t i = 0; i < samplers->cnt; i++)
+		if (is_counter(&samplers->items[i]))
+			perf_events_end(&samplers->items[i].counters);
+}
+
+const struct sampler *samplers_find_like(const struct samplers *samplers,
+					 const struct sampler *wanted)
+{
+	for (uint32_t i = 0; i < samplers->cnt && !is_counter(wanted); i++)
+		if (!strcmp(samplers->items[i].event.spec.text, wanted->event.spec.text))
+			return &samplers->items[i];
+	return NULL;
 }
 
 static void sampler_detach(struct sampler *sampler)
@@ -272,12 +293,11 @@ int samplers_set_freq(struct samplers *samplers, uint64_t freq_hz)
 {
 	for (uint32_t i = 0; i < samplers->cnt; i++) {
 		struct event *event = &samplers->items[i].event;
-		uint64_t period_before = event->period;
 		int err;
 
 		if (!event_set_freq(event, freq_hz))
 			continue;
-		err = perf_events_retune(&samplers->items[i].counters, period_before);
+		err = perf_events_retune(&samplers->items[i].counters);
 		if (err) {
 			log_error("event '%s' at %llu Hz: %s", event->name,
 				  (unsigned long long)freq_hz, strerror(-err));

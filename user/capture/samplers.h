@@ -59,7 +59,17 @@ bool samplers_have_probes(const struct samplers *samplers);
 /* Is there one whose rate is not bounded? */
 bool samplers_may_burst(const struct samplers *samplers);
 
-int samplers_enable(struct samplers *samplers, struct loader *loader); /* 0 or negative errno */
+/* Counters sample from here on, all else when loader_set_sampling() says so. 0 or negative errno.
+ */
+int samplers_enable(struct samplers *samplers, struct loader *loader);
+
+/* Counters sample no more: see perf_events_end(). */
+void samplers_end_counters(struct samplers *samplers);
+
+/* The event of @samplers that is the same as @wanted, of another recording, where the program
+ * counts it; NULL: there is none, or a counter has counted it. */
+const struct sampler *samplers_find_like(const struct samplers *samplers,
+					 const struct sampler *wanted);
 void samplers_disable(struct samplers *samplers, struct loader *loader);
 void samplers_close(struct samplers *samplers);
 

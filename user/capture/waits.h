@@ -16,9 +16,6 @@
 struct bpfprof;
 struct loader;
 
-/* The event's name in ledgers. */
-#define WAITS_EVENT "off-cpu"
-
 struct waits {
 	struct loader *loader; /* borrowed; NULL: no waits are recorded */
 	struct bell *bells; /* owned */

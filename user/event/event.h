@@ -95,10 +95,12 @@ struct event {
 
 void event_deinit(struct event *event);
 
-/*
- * Have it come @freq_hz times a second, if its rate is that of -F: a clock or a counter of a PMU,
- * with nothing else said by the event itself. False: it is not, nothing was changed.
- */
+/* Is its rate that of -F: a clock or a counter of a PMU, with nothing else said by the event
+ * itself? */
+bool event_follows_freq(const struct event *event);
+
+/* Have it come @freq_hz times a second, if its rate is that of -F. False: it is not, nothing was
+ * changed. */
 bool event_set_freq(struct event *event, uint64_t freq_hz);
 
 /* Release the last of its sites. */

@@ -77,12 +77,17 @@ static void set_freq(struct event *event, uint64_t freq_hz)
 		event->is_freq = true;
 }
 
-bool event_set_freq(struct event *event, uint64_t freq_hz)
+bool event_follows_freq(const struct event *event)
 {
 	const struct event_spec *spec = &event->spec;
 
-	if (!event->freq_hz || spec->freq_hz || spec->period ||
-	    !(event->is_clock || is_pmu_counter(event)))
+	return event->freq_hz && !spec->freq_hz && !spec->period &&
+	       (event->is_clock || is_pmu_counter(event));
+}
+
+bool event_set_freq(struct event *event, uint64_t freq_hz)
+{
+	if (!event_follows_freq(event))
 		return false;
 	set_freq(event, freq_hz);
 	return true;

@@ -284,6 +284,14 @@ static void add_event(struct buf *out, const struct ledger_row *sum)
 	add_lost(out, &sum->lost);
 }
 
+static void add_absence(struct buf *out, uint64_t ns)
+{
+	if (ns >= 1000000000)
+		buf_printf(out, ", not recorded for %.1f s", (double)ns / 1e9);
+	else if (ns)
+		buf_printf(out, ", not recorded for %.1f ms", (double)ns / 1e6);
+}
+
 /* What else is filtered: what chance leaves out, or -c; what sleeps at the end comes beside what
  * has run. */
 static void add_exceptions(struct buf *out, const struct ledger_event *event)
@@ -296,6 +304,7 @@ static void add_exceptions(struct buf *out, const struct ledger_event *event)
 			  ")");
 	if (event->asleep)
 		add_count(out, ", and ", event->asleep, " asleep at the end");
+	add_absence(out, event->absent_ns);
 }
 
 void ledger_format_stopped(const struct ledger_stopped *stopped, struct buf *out)
@@ -419,6 +428,7 @@ static int merge_event(struct ledger_event *dst, const struct ledger_event *src)
 		dst->thinned_below_ns = src->thinned_below_ns;
 	add_to(&dst->passed_over, src->passed_over);
 	add_to(&dst->asleep, src->asleep);
+	add_to(&dst->absent_ns, src->absent_ns);
 	/* A count of only some of the runs would only look like a proof. */
 	if (!has_runs)
 		dst->sum.kernel_runs = 0;

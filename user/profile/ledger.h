@@ -63,6 +63,7 @@ struct ledger_event {
 	uint64_t passed_over; /* of filtered, in sum: hits of a probe that the next sample counts
 				 for */
 	uint64_t asleep; /* beside recorded: waits that had not ended with the window */
+	uint64_t absent_ns; /* of the duration: how long nobody was there to record it */
 	struct ledger_row sum;
 	struct ledger_row *per_cpu; /* owned; in ascending order of cpu */
 	size_t per_cpu_cnt, per_cpu_cap;

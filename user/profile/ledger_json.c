@@ -119,6 +119,8 @@ static void write_event(struct json *js, const struct ledger_event *event)
 	}
 	if (event->passed_over)
 		json_kv_u64(js, "passed_over", event->passed_over);
+	if (event->absent_ns)
+		json_kv_u64(js, "absent_ns", event->absent_ns);
 	write_row(js, &event->sum);
 	json_key(js, "per_cpu");
 	json_array_begin(js);
@@ -322,6 +324,8 @@ static int read_event(const cJSON *object, struct ledger_event *event)
 		err = read_count(child(object, "asleep"), &event->asleep);
 	if (!err)
 		err = read_count(child(object, "passed_over"), &event->passed_over);
+	if (!err)
+		err = read_count(child(object, "absent_ns"), &event->absent_ns);
 	if (!err)
 		err = read_row(object, &event->sum);
 	return err ? err : read_per_cpu(child(object, "per_cpu"), event);

@@ -9,13 +9,10 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "profile/off_cpu_labels.h"
 #include "profile/off_cpu_stack.h"
 #include "profile/profile_priv.h"
 #include "profile/timeline.h"
-
-/* Labels of samples that are not finished. No sample of a finished profile has them. */
-static const char who_key[] = "bpfprof.who", wait_key[] = "bpfprof.wait",
-		  waker_key[] = "bpfprof.waker";
 
 /* Indices of value types; PROFILE_NONE where the profile has none. */
 struct columns {
@@ -24,8 +21,10 @@ struct columns {
 
 void off_cpu_init(struct off_cpu *off)
 {
-	*off = (struct off_cpu){
-		.has_all_blocked = true, .has_all_runnable = true, .has_totals = true};
+	*off = (struct off_cpu){.has_all_blocked = true,
+				.has_all_runnable = true,
+				.has_all_cpu = true,
+				.has_totals = true};
 	hmap_init(&off->waker_index);
 }
 
@@ -56,42 +55,6 @@ static struct columns find_columns(const struct profile *prof)
 		.runnable = profile_find_value(prof, "runnable"),
 		.sum = prof->value_type_cnt - 1,
 	};
-}
-
-static struct profile_label number_label(struct profile *prof, const char *key, uint64_t number)
-{
-	return (struct profile_label){
-		.key = profile_string(prof, key),
-		.str = PROFILE_NONE,
-		.num = (int64_t)number,
-		.num_unit = STRTAB_EMPTY,
-	};
-}
-
-uint32_t off_cpu_labels(struct profile *prof, uint32_t who_set, enum off_cpu_state state,
-			uint32_t log2_ns, uint64_t waker)
-{
-	const struct profile_label labels[] = {
-		number_label(prof, who_key, who_set),
-		number_label(prof, wait_key, (uint64_t)state << 8 | log2_ns),
-		number_label(prof, waker_key, waker),
-	};
-
-	return profile_labels(prof, labels, sizeof(labels) / sizeof(*labels));
-}
-
-uint32_t off_cpu_who(const struct profile *prof, uint32_t label_set)
-{
-	const struct profile_label_set *set = &prof->label_sets[label_set];
-
-	for (uint32_t i = set->first; i < set->first + set->cnt; i++) {
-		const struct profile_label *label = &prof->labels[i];
-
-		if (!strcmp(profile_str(prof, label->key), who_key) && label->num >= 0 &&
-		    (uint64_t)label->num < prof->label_set_cnt)
-			return (uint32_t)label->num;
-	}
-	return label_set;
 }
 
 int off_cpu_add_total(struct off_cpu *off, uint32_t who_set, const struct off_cpu_total *total)
@@ -149,37 +112,6 @@ int off_cpu_add_variance(struct off_cpu *off, uint32_t sample, double variance)
 		off->variances[off->variance_cnt++] = 0;
 	off->variances[sample] += variance;
 	return 0;
-}
-
-/* What the hidden labels of a wait say. */
-struct wait_labels {
-	uint32_t who_set;
-	enum off_cpu_state state;
-	uint32_t log2_ns;
-	uint64_t waker;
-};
-
-/* False: the sample is of an event. */
-static bool read_labels(const struct profile *prof, uint32_t set, struct wait_labels *out)
-{
-	const struct profile_label_set *labels = &prof->label_sets[set];
-	bool is_wait = false;
-
-	for (uint32_t i = 0; i < labels->cnt; i++) {
-		const struct profile_label *label = &prof->labels[labels->first + i];
-		const char *key = profile_str(prof, label->key);
-
-		if (!strcmp(key, who_key)) {
-			out->who_set = (uint32_t)label->num;
-		} else if (!strcmp(key, waker_key)) {
-			out->waker = (uint64_t)label->num;
-		} else if (!strcmp(key, wait_key)) {
-			out->state = (enum off_cpu_state)(label->num >> 8);
-			out->log2_ns = label->num & 0xff;
-			is_wait = true;
-		}
-	}
-	return is_wait;
 }
 
 /* The pass: from the samples as capture added them to those that users see. */
@@ -265,7 +197,7 @@ static void count_in_hist(struct finish *fin, const char *cause, uint32_t log2_n
 	off->hists[i].variance += blocked->variance;
 }
 
-static void add_blocked(struct finish *fin, uint32_t stack, const struct wait_labels *wait,
+static void add_blocked(struct finish *fin, uint32_t stack, const struct off_cpu_wait *wait,
 			const struct blocked *blocked)
 {
 	static const char *const states[OFF_CPU_STATE_CNT] = {
@@ -289,7 +221,7 @@ static void add_blocked(struct finish *fin, uint32_t stack, const struct wait_la
 	count_in_hist(fin, cause, wait->log2_ns, blocked);
 }
 
-static void add_runnable(struct finish *fin, uint32_t stack, const struct wait_labels *wait,
+static void add_runnable(struct finish *fin, uint32_t stack, const struct off_cpu_wait *wait,
 			 int64_t waits, int64_t ns)
 {
 	const char *why = wait->state == OFF_CPU_PREEMPTED ? "preempted"
@@ -307,11 +239,11 @@ static void finish_sample(struct finish *fin, size_t i)
 {
 	const struct profile_sample *sample = &fin->samples[i];
 	const int64_t *values = fin->values + i * fin->prof->value_type_cnt;
-	struct wait_labels wait = {0};
+	struct off_cpu_wait wait = {0};
 	struct blocked blocked = {0};
 	int64_t waits, runnable;
 
-	if (!read_labels(fin->prof, sample->label_set, &wait)) {
+	if (!off_cpu_read_labels(fin->prof, sample->label_set, &wait)) {
 		add(fin, sample->stack, sample->label_set, sample->label_set, values);
 		return;
 	}
@@ -418,7 +350,7 @@ static void make_sums_exact(struct finish *fin)
 
 	if (!fin->off->has_totals)
 		return;
-	if (fin->columns.cpu != PROFILE_NONE)
+	if (fin->columns.cpu != PROFILE_NONE && fin->off->has_all_cpu)
 		make_exact(fin, &running);
 	if (fin->off->has_all_blocked)
 		make_exact(fin, &blocked);

@@ -66,6 +66,7 @@ struct off_cpu {
 	size_t variance_cnt, variance_cap;
 	/* No such time was left out by its wait's length or state: sums may be made exact. */
 	bool has_all_blocked, has_all_runnable;
+	bool has_all_cpu; /* samples of the CPU are of the time that the totals are of: likewise */
 	bool has_totals; /* of all threads, by their labels: else sums stay as sampled */
 	uint64_t run_delays[OFF_CPU_LOG2_CNT]; /* all waits on a run queue, by their length */
 	uint64_t waits, thinned; /* that ended; those of them that chance left out */
@@ -102,6 +103,16 @@ int off_cpu_add_waker(struct off_cpu *off, uint64_t number, uint32_t stack, uint
 /* What was added to @sample's time blocked is an estimate of that much variance, ns^2; variances
  * add up. 0 or -ENOMEM. */
 int off_cpu_add_variance(struct off_cpu *off, uint32_t sample, double variance);
+
+/*
+ * Waits that were recorded beside @prof, a profile of events: bring the samples of @waits, which
+ * has waits alone, into it, and make @off, which belongs to @waits, belong to @prof. Both are as
+ * capture has made them, and what @prof has then is what one recording of events and waits would
+ * have; columns and all are those of off_cpu_declare("wall"). @mappings (@waits->mapping_cnt of
+ * them) gets what its mappings are in @prof; PROFILE_NONE: nothing. 0, or prof->err.
+ */
+int off_cpu_join(struct profile *prof, const struct profile *waits, struct off_cpu *off,
+		 uint32_t *mappings);
 
 /* Make the samples of @prof, whose locations have their names, what users see. 0, or prof->err. */
 int off_cpu_finish(struct profile *prof, struct off_cpu *off);
