@@ -254,6 +254,11 @@ static int end(struct agent *agent)
 	}
 	log_info("agent: ended, %llu windows stored",
 		 (unsigned long long)agent->spool.stored_windows);
+	if (agent->recording.pin_dir)
+		log_info("agent: sampling goes on in '%s' for the next agent, for %g s at most; "
+			 "bpfprof agent --detach ends it",
+			 agent->recording.pin_dir,
+			 (double)agent_lease_ns(agent->opts) / (double)NSEC_PER_SEC);
 	return err;
 }
 
