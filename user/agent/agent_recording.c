@@ -40,11 +40,15 @@ static struct capture_opts options_for(const struct agent_opts *opts)
 
 /* --- The clock and events --- */
 
+/* Who is alive may be held up for long, by a disk for example. */
+#define LEASE_MIN_NS (60 * NSEC_PER_SEC)
 enum { LEASE_INTERVALS = 10 };
 
 uint64_t agent_lease_ns(const struct agent_opts *opts)
 {
-	return LEASE_INTERVALS * opts->record.interval_ns;
+	uint64_t lease_ns = LEASE_INTERVALS * opts->record.interval_ns;
+
+	return lease_ns > LEASE_MIN_NS ? lease_ns : LEASE_MIN_NS;
 }
 
 /* @old: whose place it will take, where both are pinned in one folder. */
