@@ -53,6 +53,7 @@ struct agent_recording {
 	/* CLOCK_MONOTONIC until when windows have waits, or say that they have none; 0: from the
 	 * start of the first. */
 	uint64_t waits_until_ns;
+	bool ends; /* with the next window, and we go on with no other */
 };
 
 struct agent {
