@@ -159,6 +159,7 @@ static int wait_while_forbidden(struct agent *agent)
 
 	log_warn("agent: root's file '%s' forbids recording: waiting until it is gone",
 		 LEDGER_STOP_FILE);
+	old.ends = true;
 	agent_recording_stop(&old);
 	err = agent_take_window(agent, &old, true);
 	agent_recording_end(&old);
@@ -243,6 +244,7 @@ static int end(struct agent *agent)
 	int err = 0;
 
 	notify_send(&agent->notify, "STOPPING=1\nSTATUS=storing the last window");
+	agent->recording.ends = true;
 	if (agent->recording.clock.capture && !agent->is_broken) {
 		agent_recording_stop(&agent->recording);
 		err = agent_take_window(agent, &agent->recording, true);
@@ -254,6 +256,11 @@ static int end(struct agent *agent)
 	}
 	log_info("agent: ended, %llu windows stored",
 		 (unsigned long long)agent->spool.stored_windows);
+	if (agent->recording.pin_dir)
+		log_info("agent: sampling goes on in '%s' for the next agent, for %g s at most; "
+			 "bpfprof agent --detach ends it",
+			 agent->recording.pin_dir,
+			 (double)agent_lease_ns(agent->opts) / (double)NSEC_PER_SEC);
 	return err;
 }
 

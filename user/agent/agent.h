@@ -2,8 +2,9 @@
 /*
  * The agent: records for ever.
  *
- *	capture_run() slice by slice, whoever is sampled is looked up meanwhile -> capture_window()
- *	-> the rate for the next one -> names -> labels -> spool -> store, which is maintained
+ *	both recordings run slice by slice, whoever is sampled is looked up meanwhile -> their
+ *	windows -> the rate for the next one -> one window of both -> names -> labels -> spool ->
+ *	store, which is maintained -> the kernel's side may go
  *
  * All of it in one thread; metrics are read by others.
  */

@@ -58,10 +58,17 @@ static uint64_t note_absence(struct agent_recording *rec, const struct raw_windo
 	struct capture_origin waits = {.start_ns = end_ns, .end_ns = end_ns};
 	uint64_t until_ns = rec->waits_until_ns ? rec->waits_until_ns : raw->origin.start_ns;
 
+	uint64_t absent_ns = 0;
+
 	if (raw->waits)
 		capture_origin(rec->waits.capture, &waits);
+	if (waits.start_ns > until_ns)
+		absent_ns = waits.start_ns - until_ns;
+	/* They are stopped a moment before the clock's window ends. */
+	if (rec->ends && waits.end_ns < end_ns)
+		absent_ns += end_ns - waits.end_ns;
 	rec->waits_until_ns = waits.end_ns > until_ns ? waits.end_ns : until_ns;
-	return waits.start_ns > until_ns ? waits.start_ns - until_ns : 0;
+	return absent_ns;
 }
 
 /* A window's cost is what it took itself: capture reads meters that go on. */

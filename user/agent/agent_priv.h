@@ -53,6 +53,7 @@ struct agent_recording {
 	/* CLOCK_MONOTONIC until when windows have waits, or say that they have none; 0: from the
 	 * start of the first. */
 	uint64_t waits_until_ns;
+	bool ends; /* with the next window, and we go on with no other */
 };
 
 struct agent {
@@ -101,6 +102,9 @@ int agent_recording_open(struct agent *agent, const struct agent_opts *opts,
 int agent_open_waits(const struct agent *agent, const struct agent_opts *opts,
 		     const struct capture *clock, struct agent_capture *out);
 uint32_t agent_wanted_permille(const struct agent *agent, const struct agent_opts *opts);
+
+/* So long without an agent, and what is pinned stops by itself. */
+uint64_t agent_lease_ns(const struct agent_opts *opts);
 
 /* Begin to sample, in the place of @old where that is not NULL: capture_take_over(). 0, or negative
  * errno after log_error(). */

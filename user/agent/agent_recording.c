@@ -40,8 +40,16 @@ static struct capture_opts options_for(const struct agent_opts *opts)
 
 /* --- The clock and events --- */
 
-/* So many intervals without an agent, and recording stops by itself. */
+/* Who is alive may be held up for long, by a disk for example. */
+#define LEASE_MIN_NS (60 * NSEC_PER_SEC)
 enum { LEASE_INTERVALS = 10 };
+
+uint64_t agent_lease_ns(const struct agent_opts *opts)
+{
+	uint64_t lease_ns = LEASE_INTERVALS * opts->record.interval_ns;
+
+	return lease_ns > LEASE_MIN_NS ? lease_ns : LEASE_MIN_NS;
+}
 
 /* @old: whose place it will take, where both are pinned in one folder. */
 static void choose_pins(const struct agent_opts *opts, const struct agent_recording *old,
@@ -50,7 +58,7 @@ static void choose_pins(const struct agent_opts *opts, const struct agent_record
 	if (!strcmp(opts->pin_dir, "none"))
 		return;
 	capture->pin_dir = opts->pin_dir;
-	capture->lease_ns = LEASE_INTERVALS * opts->record.interval_ns;
+	capture->lease_ns = agent_lease_ns(opts);
 	if (old && old->pin_dir && !strcmp(old->pin_dir, opts->pin_dir))
 		capture->replaces = old->clock.capture;
 }
