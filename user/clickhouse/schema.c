@@ -12,7 +12,7 @@ const struct fleet_table fleet_tables[] = {
 	{
 		.name = "samples",
 		.columns = "service LowCardinality(String), version LowCardinality(String), "
-			   "kind UInt64, h DateTime('UTC'), stack UInt64, host UInt64, src UInt32, "
+			   "kind UInt64, h DateTime('UTC'), stack UInt64, host UInt64, src UInt64, "
 			   "ts UInt16, lead UInt32, " VALUES,
 		.version = "",
 		.partition = "toYYYYMMDD(h)",
@@ -41,7 +41,7 @@ const struct fleet_table fleet_tables[] = {
 	},
 	{
 		.name = "sources",
-		.columns = "day Date, host UInt64, src UInt32, service LowCardinality(String), "
+		.columns = "day Date, host UInt64, src UInt64, service LowCardinality(String), "
 			   "version LowCardinality(String), keys Array(String), vals Array(String)",
 		.version = "",
 		.partition = "toYYYYMMDD(day)",
@@ -105,7 +105,7 @@ const size_t fleet_table_cnt = sizeof(fleet_tables) / sizeof(*fleet_tables);
 static const char *const codecs[] = {
 	"samples MODIFY COLUMN h DateTime('UTC') CODEC(Delta(4), ZSTD(1)), "
 	"MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), MODIFY COLUMN host UInt64 CODEC(ZSTD(1)), "
-	"MODIFY COLUMN src UInt32 CODEC(Delta(4), ZSTD(1)), "
+	"MODIFY COLUMN src UInt64 CODEC(Delta(8), ZSTD(1)), "
 	"MODIFY COLUMN ts UInt16 CODEC(Delta(2), ZSTD(1)), "
 	"MODIFY COLUMN lead UInt32 CODEC(ZSTD(1)), MODIFY COLUMN kind UInt64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN n Int64 CODEC(ZSTD(1)), MODIFY COLUMN v1 Int64 CODEC(ZSTD(1)), "

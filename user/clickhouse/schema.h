@@ -15,7 +15,8 @@
  *	stacks    frames, root first; stack is a hash of (service, frames)
  *	frames    code, by its place; names innermost inlined call first, as lines. A row with names
  *	          replaces one without (`named`: how many)
- *	sources   the labels that samples of (host, src) have, keys sorted
+ *	sources   the labels that samples of (host, src) have, keys sorted. The same labels have
+ *	          another src each day
  *	hosts     host is a hash of the id that the host's store was given when it was made
  *	batches   the ledger. kind 0 is the window itself, written when all of it is there; each of
  *	          its batches has a row with rows and sums. reason != '' is a tombstone: windows
