@@ -276,6 +276,7 @@ static void explain_refusal(const struct ch_client *client, struct buf *out)
 			   error->text, error->code);
 		break;
 	case -EINVAL:
+	case -ENOTSUP:
 	case -EAGAIN:
 		buf_printf(out, "%s (Code %u)", error->text, error->code);
 		break;

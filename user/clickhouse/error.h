@@ -24,7 +24,8 @@ struct ch_error {
  *
  *	-EACCES  the user, the password, or what the user may do
  *	-ENOENT  no such database or table
- *	-EINVAL  the request itself: the same again is refused again
+ *	-ENOTSUP what was asked for: the server's release, or the tables, are others than expected
+ *	-EINVAL  what was sent: the same again is refused again
  *	-EAGAIN  all others: the server's state, which may pass; whether an insert was carried out
  *	         is not known
  */

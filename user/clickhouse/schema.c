@@ -36,8 +36,8 @@ const struct fleet_table fleet_tables[] = {
 			   "named UInt8",
 		.version = "named",
 		.partition = "toYYYYMMDD(day)",
-		.primary = "path, build_id, address",
-		.order = "path, build_id, address, frame",
+		.primary = "build_id, address",
+		.order = "build_id, address, frame",
 	},
 	{
 		.name = "sources",
@@ -231,6 +231,27 @@ int fleet_schema_version(struct ch_client *client, uint32_t *out)
 		return -ENOENT;
 	*out = version <= UINT32_MAX ? (uint32_t)version : UINT32_MAX;
 	return 0;
+}
+
+int fleet_schema_check(struct ch_client *client, struct buf *why)
+{
+	uint32_t version = 0;
+	int err = fleet_schema_version(client, &version);
+
+	if (!err && version == FLEET_SCHEMA_VERSION)
+		return 0;
+	if (!err)
+		buf_printf(why, "its tables are of version %u, this program's of version %u: %s",
+			   version, FLEET_SCHEMA_VERSION,
+			   version > FLEET_SCHEMA_VERSION
+				   ? "a newer bpfprof made them, and is needed here"
+				   : "bpfprof store migrate --store URL brings them up");
+	else if (err == -ENOENT && !ch_client_error(client)->code)
+		buf_add_str(why, "it has no tables of ours: bpfprof store init --store URL makes "
+				 "them");
+	else
+		ch_client_explain(client, why);
+	return err ? err : -ENOTSUP;
 }
 
 static int check_versions(struct ch_client *client, struct fleet_init *init)

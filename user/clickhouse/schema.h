@@ -74,6 +74,12 @@ struct fleet_init {
  */
 int fleet_schema_init(struct ch_client *client, struct fleet_init *out);
 
+/*
+ * Is the schema there, and this program's? 0, or negative errno with the reason and the fix in
+ * @why: -ENOENT, -ENOTSUP, or as ch_client_query().
+ */
+int fleet_schema_check(struct ch_client *client, struct buf *why);
+
 /* The version of the schema that is there. 0; -ENOENT: none, fleet_schema_init() makes it; or
  * negative errno. */
 int fleet_schema_version(struct ch_client *client, uint32_t *out);

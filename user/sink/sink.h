@@ -55,7 +55,6 @@ struct sink_window {
 
 struct sink_opts {
 	const char *host_id; /* the store's */
-	const char *host_name; /* "" where it is not known */
 	uint64_t bytes_per_s; /* sent at most; 0: no bound */
 	/* Asked about once a second while a call waits: true ends it (-ECANCELED). May be NULL. */
 	bool (*is_cancelled)(void *arg);
@@ -70,7 +69,9 @@ struct sink_counts {
 struct sink;
 
 struct sink_ops {
-	const char *scheme; /* "clickhouse:", what its URLs begin with */
+	bool (*is_url)(const char *url); /* is that one of its URLs? */
+	/* sink_name() */
+	int (*name)(const char *url, struct buf *out, struct buf *why);
 	/* *@out is *owned* (close()); nothing need be connected yet. 0 or negative errno, @why then
 	 * has what is wrong with @url. */
 	int (*open)(const char *url, const struct sink_opts *opts, struct sink **out,

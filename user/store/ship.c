@@ -459,5 +459,5 @@ int store_sink_quarantine(struct store *store, const char *name, const struct si
 		err = db_step(stmt);
 	if (!err)
 		err = db_commit(store->db);
-	return err ? store_fail(store, "write", err) : 0;
+	return err ? store_fail(store, "write", err) : is_new;
 }

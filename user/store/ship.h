@@ -47,8 +47,8 @@ struct store_shipment;
 
 /*
  * The first that has something after @cursor. *@out is *owned* (store_shipment_free()); its
- * dictionary is borrowed from @store until that reads another generation's. @is_last: the rest of a
- * minute that may still grow, too. 1; 0: there is none (yet); or negative errno.
+ * dictionary is borrowed from @store until that reads those of two other generations. @is_last: the
+ * rest of a minute that may still grow, too. 1; 0: there is none (yet); or negative errno.
  *
  * What is damaged is given as a window that is lost, with the reason.
  */
@@ -66,7 +66,8 @@ uint64_t store_shipment_samples(const struct store_shipment *shipment);
 int store_sink_acked(struct store *store, const char *name, const struct sink_window *window,
 		     uint64_t windows);
 
-/* Note that @window was given up for @reason; the cursor stays. 0 or negative errno. */
+/* Note that @window was given up for @reason; the cursor stays. 1; 0: it was noted before; or
+ * negative errno. */
 int store_sink_quarantine(struct store *store, const char *name, const struct sink_window *window,
 			  uint64_t samples, const char *reason);
 
