@@ -16,7 +16,7 @@
 #include "encode/func_table.h"
 
 struct store_opts {
-	const char *store, *to;
+	const char *store, *to, *since, *until;
 	bool json;
 	struct opts_args args;
 };
@@ -28,6 +28,9 @@ static const struct opt store_options[] = {
 	{OPT_STRING, 0, "store", "URL", AT(store, const char *), .flags = OPT_IS_FILE,
 	 .help = STORE_ARG_HELP},
 	{OPT_STRING, 0, "to", "URL", AT(to, const char *), .help = "ship: the sink"},
+	{OPT_STRING, 0, "since", "TIME", AT(since, const char *),
+	 .help = "fsck of a fleet store: from that day (UTC) on"},
+	{OPT_STRING, 0, "until", "TIME", AT(until, const char *), .help = "... and up to that one"},
 	{OPT_FLAG, 0, "json", AT(json, bool), .help = "sizes: as JSON"},
 	{OPT_END},
 };
@@ -49,7 +52,9 @@ const struct opts_spec store_spec = {
 		   "         fleet store is given what it lacks\n"
 		   "migrate  bring one of an older version up; the agent does so when it starts\n"
 		   "fsck     read everything and compare: a line for each finding, and status 1\n"
-		   "         where there is one; beside the agent, too\n"
+		   "         where there is one; beside the agent, too. Of a fleet store: is every "
+		   "batch\n"
+		   "         in the ledger there once, and every host's chain of windows whole?\n"
 		   "sizes    what takes how much room\n"
 		   "ship     what a sink has not got yet of a local store, and end",
 	.is_unprivileged = true,
@@ -239,13 +244,18 @@ static int init_fleet(const struct store_opts *opts)
 	return fleet_init_run(opts->store);
 }
 
+static int fsck_fleet(const struct store_opts *opts)
+{
+	return fleet_fsck_run(opts->store, opts->since, opts->until);
+}
+
 static const struct action {
 	const char *name;
 	int (*run)(const struct store_opts *opts, const char *path);
 	int (*run_fleet)(const struct store_opts *opts); /* of a fleet store; NULL: not there */
 } actions[] = {
 	{"init", run_init, init_fleet}, {"migrate", run_migrate, init_fleet},
-	{"fsck", run_fsck, NULL},	{"sizes", run_sizes, NULL},
+	{"fsck", run_fsck, fsck_fleet}, {"sizes", run_sizes, NULL},
 	{"ship", run_ship, NULL},
 };
 
@@ -283,12 +293,20 @@ static size_t find_action(const struct opts_list *operands)
 	return ACTION_CNT;
 }
 
+static bool is_fleet(const struct store_opts *opts)
+{
+	return opts->store && ch_url_is(opts->store);
+}
+
 static bool check(const struct store_opts *opts, const struct action *action)
 {
 	if (opts->json && action->run != run_sizes)
 		log_error("option '--json': of sizes only (see bpfprof store --help)");
 	else if (opts->to && action->run != run_ship)
 		log_error("option '--to': of ship only (see bpfprof store --help)");
+	else if ((opts->since || opts->until) && (action->run != run_fsck || !is_fleet(opts)))
+		log_error("options '--since' and '--until': of fsck of a fleet store only (see "
+			  "bpfprof store --help)");
 	else if (!opts->to && action->run == run_ship)
 		log_error("option '--to' is missing: where to (--to clickhouse://HOST/DATABASE)");
 	else
@@ -317,7 +335,7 @@ static int run(const struct store_opts *opts)
 	action = &actions[index];
 	if (!check(opts, action))
 		return CLI_USAGE;
-	if (opts->store && ch_url_is(opts->store))
+	if (is_fleet(opts))
 		return run_on_fleet(opts, action);
 	if (store_arg_path(opts->store, &path))
 		return CLI_USAGE;

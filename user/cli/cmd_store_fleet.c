@@ -6,9 +6,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "base/parse_time.h"
 #include "cli/cli.h"
 #include "cli/store_arg.h"
+#include "clickhouse/fleet_fsck.h"
 #include "clickhouse/schema.h"
 #include "store/shipper.h"
 
@@ -75,6 +78,69 @@ int fleet_init_run(const char *url)
 		log_info("store '%s' is of version %u: nothing is to be done",
 			 ch_client_name(client), init.version_before);
 	return CLI_OK;
+}
+
+/* @text of @option as a time into *@out, which stays where there is none. */
+static int take_time(const char *option, const char *text, uint64_t now_ns, uint64_t *out)
+{
+	if (!text || !parse_time_ns(text, now_ns, out))
+		return 0;
+	log_error("option '%s': '%s' is no time (wanted: " PARSE_TIME_FORMS ")", option, text);
+	return -EINVAL;
+}
+
+static int tell_fsck(const char *name, const struct fleet_fsck *result, const struct buf *findings)
+{
+	_cleanup_(buf_deinit) struct buf line;
+	int status = cli_print(findings);
+
+	buf_init(&line, BUF_NO_MAX);
+	buf_printf(&line,
+		   "%" PRIu64 " days, %" PRIu64 " hosts, %" PRIu64 " windows, %" PRIu64
+		   " batches, %" PRIu64 " rows, %" PRIu64 " samples",
+		   result->days, result->hosts, result->windows, result->batches, result->rows,
+		   result->samples);
+	if (result->tombstones)
+		buf_printf(&line,
+			   "; %" PRIu64 " tombstones of %" PRIu64 " lost windows with %" PRIu64
+			   " samples",
+			   result->tombstones, result->lost_windows, result->lost_samples);
+	if (result->findings) {
+		log_error("store '%s': %" PRIu64 " finding%s in %s", name, result->findings,
+			  result->findings == 1 ? "" : "s", buf_cstr(&line));
+		return CLI_FAILED;
+	}
+	log_info("store '%s' is whole: %s", name, buf_cstr(&line));
+	return status;
+}
+
+int fleet_fsck_run(const char *url, const char *since, const char *until)
+{
+	_cleanup_(close_client) struct ch_client *client = NULL;
+	_cleanup_(buf_deinit) struct buf findings;
+	_cleanup_(buf_deinit) struct buf why;
+	const uint64_t now_ns = clock_realtime_ns();
+	uint64_t from_ns = 0, to_ns = UINT64_MAX;
+	struct fleet_fsck result;
+	int err;
+
+	buf_init(&findings, BUF_NO_MAX);
+	buf_init(&why, BUF_NO_MAX);
+	if (take_time("--since", since, now_ns, &from_ns) ||
+	    take_time("--until", until, now_ns, &to_ns))
+		return CLI_USAGE;
+	err = open_client(url, &client);
+	if (err)
+		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	err = fleet_schema_check(client, &why);
+	if (!err) {
+		err = fleet_fsck(client, from_ns, to_ns, &result, &findings);
+		if (!err)
+			return tell_fsck(ch_client_name(client), &result, &findings);
+		ch_client_explain(client, &why);
+	}
+	log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
+	return CLI_FAILED;
 }
 
 static void close_store(struct store **store)

@@ -148,6 +148,8 @@ static int send_request(struct ch_client *client, bool has_database, const char 
 	client->error = (struct ch_error){.http_status = status};
 	ch_error_parse(answer->len ? answer->data + before : "", answer->len - before,
 		       &client->error);
+	/* That was no answer. */
+	answer->len = before;
 	return client->error.err;
 }
 

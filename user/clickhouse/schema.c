@@ -182,9 +182,9 @@ static int make_table(struct ch_client *client, const struct fleet_table *table,
 	bool is_there = false;
 	int err = has_table(client, table->name, &is_there);
 
+	buf_init(&sql, BUF_NO_MAX);
 	if (err || is_there)
 		return err;
-	buf_init(&sql, BUF_NO_MAX);
 	fleet_add_create(table, &sql);
 	err = run(client, &sql);
 	init->tables_made += !err;

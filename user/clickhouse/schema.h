@@ -19,7 +19,8 @@
  *	          another src each day
  *	hosts     host is a hash of the id that the host's store was given when it was made
  *	batches   the ledger. kind 0 is the window itself, written when all of it is there; each of
- *	          its batches has a row with rows and sums. reason != '' is a tombstone: windows
+ *	          its batches has a row with rows and sums, and the window's rows are theirs in
+ *	          sum. reason != '' is a tombstone: windows
  *	          seq..last_seq are lost. prev_seq is the last_seq of what came before, so that
  *	          the chain has no hole where nothing is missing
  *	rollup_1h sums by hour, without hosts; made again where batches came late

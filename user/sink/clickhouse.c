@@ -192,6 +192,7 @@ static int add_samples(struct fleet_sink *fleet, const struct fleet_time *time, 
 static int add_window(struct fleet_sink *fleet, const struct sink_window *window)
 {
 	struct native_block *ledger = &fleet->blocks[FLEET_BATCHES];
+	struct fleet_sums all = {.rows = 0};
 	struct fleet_time time;
 	int err = fleet_time_of(window, &time);
 
@@ -208,10 +209,11 @@ static int add_window(struct fleet_sink *fleet, const struct sink_window *window
 		if (!err)
 			fleet_add_batch(ledger, fleet->names.host, &time, window, batch, kind,
 					&sums);
+		all.rows += sums.rows;
 	}
 	if (!err)
 		fleet_add_batch(ledger, fleet->names.host, &time, window, NULL, FLEET_WINDOW_KIND,
-				&(const struct fleet_sums){.rows = 0});
+				&all);
 	return err;
 }
 
@@ -363,10 +365,10 @@ static int insert(struct fleet_sink *fleet, enum fleet_block which)
 	_cleanup_(buf_deinit) struct buf rows;
 	int err;
 
-	if (!block->row_cnt)
-		return 0;
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&rows, BUF_NO_MAX);
+	if (!block->row_cnt)
+		return 0;
 	native_add_insert(block->table, &sql);
 	err = native_encode(block, &rows);
 	if (err || sql.err)

@@ -150,9 +150,9 @@ uint64_t fleet_stack(struct fleet_names *names, uint32_t service, uint32_t stack
 	struct fleet_stack *known = &names->stacks[stack];
 	_cleanup_(buf_deinit) struct buf out;
 
+	buf_init(&out, BUF_NO_MAX);
 	if (known->service == service)
 		return known->hash;
-	buf_init(&out, BUF_NO_MAX);
 	add_str(&out, profile_str(names->dict, service));
 	for (uint32_t i = frames->cnt; i; i--)
 		add_number(&out,

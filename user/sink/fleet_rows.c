@@ -280,11 +280,11 @@ static void add_label_value(struct native_block *block, const struct profile *di
 {
 	_cleanup_(buf_deinit) struct buf text;
 
+	buf_init(&text, BUF_NO_MAX);
 	if (label->str != PROFILE_NONE) {
 		native_element_str(block, profile_str(dict, label->str));
 		return;
 	}
-	buf_init(&text, BUF_NO_MAX);
 	buf_printf(&text, "%lld", (long long)label->num);
 	native_element_str(block, buf_cstr(&text));
 }

@@ -199,6 +199,7 @@ static int take_ack(struct shipper *shipper, const struct round *round)
 			status->samples += store_shipment_samples(round->shipments[i]);
 	}
 	status->windows += windows;
+	status->batches += round->cnt;
 	status->rows = shipper->sink->counts.rows;
 	status->dict_rows = shipper->sink->counts.dict_rows;
 	status->sent_bytes = shipper->sink->counts.sent_bytes;
