@@ -259,13 +259,14 @@ static int fill_windows(struct store *store, struct store_shipment *shipment)
 
 	if (!err)
 		err = read_batches(store, shipment, &generation->dict.saved);
-	if (err == -EBADMSG && shipment->group.cnt > 1) {
+	/* As compaction does it. */
+	if ((err == -EBADMSG || err == -E2BIG) && shipment->group.cnt > 1) {
 		free_batches(shipment);
 		err = keep_first(store, shipment);
 		if (!err)
 			err = read_batches(store, shipment, &generation->dict.saved);
 	}
-	if (err == -EBADMSG) {
+	if (err == -EBADMSG || err == -E2BIG) {
 		free_batches(shipment);
 		err = count_lost(store, shipment);
 	}
@@ -278,8 +279,8 @@ static int fill_windows(struct store *store, struct store_shipment *shipment)
 	return read_source(store, shipment);
 }
 
-/* 1: it is there; 0: it may grow. */
-static int ship_windows(struct store *store, uint64_t cursor, bool is_last,
+/* 1: it is there; 0: it may grow. @cuts: within a transaction that writes, end it here then. */
+static int ship_windows(struct store *store, uint64_t cursor, bool cuts,
 			struct store_shipment *shipment)
 {
 	int err = find_group(store, cursor, shipment);
@@ -288,7 +289,7 @@ static int ship_windows(struct store *store, uint64_t cursor, bool is_last,
 		err = look_behind(store, shipment);
 	if (err)
 		return err;
-	if (shipment->is_open && !is_last)
+	if (shipment->is_open && !cuts)
 		return 0;
 	if (shipment->is_open)
 		err = note_cut(store, shipment->group.last_seq);
@@ -300,7 +301,7 @@ static int ship_windows(struct store *store, uint64_t cursor, bool is_last,
 }
 
 /* The first of both that ends after the cursor, within a transaction. */
-static int find_next(struct store *store, uint64_t cursor, bool is_last,
+static int find_next(struct store *store, uint64_t cursor, bool cuts,
 		     struct store_shipment *shipment)
 {
 	_cleanup_stmt_ sqlite3_stmt *tombstone =
@@ -321,10 +322,11 @@ static int find_next(struct store *store, uint64_t cursor, bool is_last,
 		take_tombstone(shipment, tombstone, cursor);
 		return 1;
 	}
-	return there ? ship_windows(store, cursor, is_last, shipment) : 0;
+	return there ? ship_windows(store, cursor, cuts, shipment) : 0;
 }
 
-int store_ship_next(struct store *store, uint64_t cursor, bool is_last, struct store_shipment **out)
+/* In one transaction: a cut belongs to what was read with it. */
+static int read_next(struct store *store, uint64_t cursor, bool cuts, struct store_shipment **out)
 {
 	_guard_(db_rollback) sqlite3 *guard = store->db;
 	struct store_shipment *shipment = calloc(1, sizeof(*shipment));
@@ -333,21 +335,29 @@ int store_ship_next(struct store *store, uint64_t cursor, bool is_last, struct s
 	if (!shipment)
 		return -ENOMEM;
 	group_init(&shipment->group);
-	/* A cut belongs to what was read with it. */
-	err = db_begin(store->db, is_last);
+	err = db_begin(store->db, cuts);
 	if (!err)
-		err = find_next(store, cursor, is_last, shipment);
-	if (err > 0 && is_last) {
+		err = find_next(store, cursor, cuts, shipment);
+	if (err > 0 && cuts) {
 		int committed = db_commit(store->db);
 
 		err = committed ? committed : err;
 	}
-	if (err <= 0) {
+	if (err > 0)
+		*out = shipment;
+	else
 		store_shipment_free(shipment);
-		return err ? store_fail(store, "read", err) : 0;
-	}
-	*out = shipment;
-	return 1;
+	return err;
+}
+
+int store_ship_next(struct store *store, uint64_t cursor, bool is_last, struct store_shipment **out)
+{
+	int err = read_next(store, cursor, false, out);
+
+	/* Only for the last one, as it keeps others from writing. */
+	if (!err && is_last)
+		err = read_next(store, cursor, true, out);
+	return err < 0 ? store_fail(store, "read", err) : err;
 }
 
 /* --- Cursors --- */

@@ -39,9 +39,38 @@ struct shipper {
 	struct shipper_status status;
 };
 
+int shipper_open_sink(struct store *store, struct sink *sink, const char *name,
+		      struct shipper **out, struct buf *why)
+{
+	struct shipper *shipper = calloc(1, sizeof(*shipper));
+	struct store_sink known;
+	int err = -ENOMEM;
+
+	if (shipper) {
+		shipper->store = store;
+		shipper->sink = sink;
+		buf_init(&shipper->name, BUF_NO_MAX);
+		buf_add_str(&shipper->name, name);
+		err = shipper->name.err;
+	} else {
+		sink_close(sink);
+	}
+	if (!err)
+		err = store_sink_use(store, name, clock_realtime_ns(), &known);
+	if (err) {
+		buf_add_str(why, strerror(-err));
+		shipper_close(shipper);
+		return err;
+	}
+	shipper->cursor = known.seq;
+	*out = shipper;
+	return 0;
+}
+
 int shipper_open(struct store *store, const struct shipper_opts *opts, struct shipper **out,
 		 struct buf *why)
 {
+	_cleanup_(buf_deinit) struct buf name;
 	char host_id[STORE_BOOT_ID_BYTES];
 	const struct sink_opts sink_opts = {
 		.host_id = host_id,
@@ -49,37 +78,21 @@ int shipper_open(struct store *store, const struct shipper_opts *opts, struct sh
 		.is_cancelled = opts->is_cancelled,
 		.arg = opts->arg,
 	};
-	struct shipper *shipper = calloc(1, sizeof(*shipper));
-	struct store_sink sink;
-	int err = shipper ? store_host_id(store, host_id) : -ENOMEM;
+	struct sink *sink;
+	int err = store_host_id(store, host_id);
 
+	buf_init(&name, BUF_NO_MAX);
 	if (err) {
 		buf_add_str(why, err == -ENOENT ? "the store has no host's id" : strerror(-err));
-		free(shipper);
 		return err;
 	}
-	shipper->store = store;
-	buf_init(&shipper->name, BUF_NO_MAX);
 	if (opts->name)
-		buf_add_str(&shipper->name, opts->name);
+		buf_add_str(&name, opts->name);
 	else
-		err = sink_name(opts->url, &shipper->name, why);
+		err = sink_name(opts->url, &name, why);
 	if (!err)
-		err = shipper->name.err;
-	if (!err)
-		err = sink_open(opts->url, &sink_opts, &shipper->sink, why);
-	if (!err) {
-		err = store_sink_use(store, buf_cstr(&shipper->name), clock_realtime_ns(), &sink);
-		if (err)
-			buf_add_str(why, strerror(-err));
-	}
-	if (err) {
-		shipper_close(shipper);
-		return err;
-	}
-	shipper->cursor = sink.seq;
-	*out = shipper;
-	return 0;
+		err = sink_open(opts->url, &sink_opts, &sink, why);
+	return err ? err : shipper_open_sink(store, sink, buf_cstr(&name), out, why);
 }
 
 void shipper_close(struct shipper *shipper)

@@ -41,6 +41,10 @@ int shipper_open(struct store *store, const struct shipper_opts *opts, struct sh
 		 struct buf *why);
 void shipper_close(struct shipper *shipper); /* NULL is fine */
 
+/* The same to @sink, which is *taken* in any case. */
+int shipper_open_sink(struct store *store, struct sink *sink, const char *name,
+		      struct shipper **out, struct buf *why);
+
 /* The cursor's name. Borrowed. */
 const char *shipper_name(const struct shipper *shipper);
 

@@ -111,18 +111,19 @@ static int delete_members(struct store *store, const struct group *group)
 	return db_step(stmt);
 }
 
-/* @group as it is: what is damaged is not touched, and not looked at again. */
-static int leave_group(struct store *store, const struct group *group)
+/* The first window of a group that cannot become one stays as it is, and is not looked at again. */
+static int leave_first(struct store *store, const struct group *group)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt =
-		db_prepare(store->db, "UPDATE window SET is_compact=1 WHERE seq>=? AND seq<=?");
+		db_prepare(store->db, "UPDATE window SET is_compact=1 WHERE seq=?");
 
 	db_bind(stmt, 1, group->seqs[0]);
-	db_bind(stmt, 2, group->seqs[group->cnt - 1]);
 	return db_step(stmt);
 }
 
-static int merge_group(struct store *store, struct group *group, const struct kinds *kinds)
+/* *@seq: where the next group begins. */
+static int merge_group(struct store *store, const struct group *group, const struct kinds *kinds,
+		       uint64_t *seq)
 {
 	_guard_(db_rollback) sqlite3 *guard = store->db;
 	int err = group->is_damaged ? -EBADMSG : db_begin(store->db, true);
@@ -139,7 +140,8 @@ static int merge_group(struct store *store, struct group *group, const struct ki
 	if (err != -EBADMSG && err != -E2BIG)
 		return err;
 	db_rollback(&guard);
-	return leave_group(store, group);
+	*seq = group->seqs[0] + 1;
+	return leave_first(store, group);
 }
 
 int store_compact_step(struct store *store, const struct kinds *kinds, uint64_t before_ns,
@@ -153,7 +155,7 @@ int store_compact_step(struct store *store, const struct kinds *kinds, uint64_t 
 	group_init(&group);
 	err = find_group(store, minute_ns, seq, &group);
 	if (!err && group.cnt)
-		err = merge_group(store, &group, kinds);
+		err = merge_group(store, &group, kinds, seq);
 	return err ? err : group.cnt > 0;
 }
 
