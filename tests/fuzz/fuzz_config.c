@@ -20,7 +20,7 @@ static int parse(const char *text, size_t len, struct agent_opts *opts, struct b
 static void print(const struct agent_opts *opts, struct buf *out)
 {
 	opts_print(&agent_spec, opts, OPT_NOT_IN_FILE, out);
-	config_print_policies(&opts->config, out);
+	config_print_sections(&opts->config, out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

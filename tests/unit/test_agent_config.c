@@ -126,9 +126,11 @@ static void test_errors_name_line_key_and_remedy(void **state)
 	assert_wrong("off-cpu = maybe", "a.conf:1: option 'off-cpu': 'maybe' is not yes or no");
 	assert_wrong("freq\n", "a.conf:1: 'freq': 'key = value' is expected");
 	assert_wrong("[service x\n", "a.conf:1: '[service x': the closing ']' is missing");
-	assert_wrong("[serv x]\n", "a.conf:1: section '[serv x]' is none: [service NAME-GLOB]");
-	assert_wrong("[service ]\n", "a.conf:1: section '[service]' is none: [service NAME-GLOB]");
-	assert_wrong("[]\n", "a.conf:1: section '[]' is none: [service NAME-GLOB]");
+	assert_wrong("[serv x]\n",
+		     "a.conf:1: section '[serv x]' is none: [service NAME-GLOB] or [sink NAME]");
+	assert_wrong("[service ]\n",
+		     "a.conf:1: section '[service]' is none: [service NAME-GLOB] or [sink NAME]");
+	assert_wrong("[]\n", "a.conf:1: section '[]' is none: [service NAME-GLOB] or [sink NAME]");
 	assert_wrong("[service a]\nfreq = 3\n", "a.conf:2: unknown key 'freq'");
 	assert_wrong("[service a]\nenabld = no\n",
 		     "a.conf:2: unknown key 'enabld' (did you mean 'enabled'?)");

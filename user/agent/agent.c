@@ -96,6 +96,7 @@ static void open_notify(struct agent *agent)
 
 static void deinit(struct agent *agent)
 {
+	shippings_stop(&agent->shippings);
 	agent_web_close(agent);
 	agent_recording_close(&agent->recording);
 	spool_deinit(&agent->spool);
@@ -299,7 +300,11 @@ int agent_run(struct agent_opts *opts, int argc, char **argv)
 	err = agent_web_prepare(&agent);
 	if (err)
 		return CLI_FAILED;
-	err = work(&agent);
+	err = shippings_start(opts, agent.helper.fd, &agent.shippings);
+	if (err)
+		log_error("agent: the processes that ship: %s", strerror(-err));
+	else
+		err = work(&agent);
 	deinit(&agent);
 	if (err && !log_error_is_told())
 		log_error("agent: %s", strerror(-err));

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/cli.h"
+#include "sink/sink.h"
 #include "store/store.h"
 #include "web/listen.h"
 
@@ -42,6 +43,12 @@ static const struct opt agent_options[] = {
 	 .help = "make one window a minute of what is older (default: 1h; 0: never)"},
 	{OPT_LIST, 0, "label", "KEY=VALUE", AT(labels, struct opts_list), .flags = OPT_LIVE,
 	 .help = "a label of every sample; repeatable"},
+
+	{OPT_GROUP, .help = "The fleet"},
+	{OPT_LIST, 0, "sink", "URL", AT(sinks, struct opts_list), .flags = OPT_LIVE,
+	 .help = "ship every window there, too, as soon as its minute is over: "
+		 "clickhouse://USER:PASSWORD@HOST:PORT/DATABASE, or clickhouses: for TLS; "
+		 "repeatable; in a file also as [sink NAME] with url = and max-rate ="},
 
 	{OPT_GROUP, .help = "What to sample"},
 	{OPT_NUMBER, 'F', "freq", "HZ", AT(record.freq_hz, uint64_t), .min = 1, .flags = OPT_LIVE,
@@ -180,6 +187,44 @@ static int take_labels(struct agent_opts *opts, struct buf *why)
 	return 0;
 }
 
+/* @name: of its section, NULL: an option. */
+static int check_sink(const char *name, const char *url, struct buf *why)
+{
+	_cleanup_(buf_deinit) struct buf printed;
+	_cleanup_(buf_deinit) struct buf reason;
+
+	buf_init(&printed, BUF_NO_MAX);
+	buf_init(&reason, BUF_NO_MAX);
+	if (!url) {
+		buf_printf(why, "section '[sink %s]': the key 'url' is missing", name);
+		return -EINVAL;
+	}
+	if (!sink_name(url, &printed, &reason))
+		return 0;
+	/* It may have a password. */
+	if (name)
+		buf_printf(why, "section '[sink %s]': its url: %s", name, buf_cstr(&reason));
+	else
+		buf_printf(why, "option '--sink': %s", buf_cstr(&reason));
+	return -EINVAL;
+}
+
+static int check_sinks(const struct agent_opts *opts, struct buf *why)
+{
+	const struct config *config = &opts->config;
+	int err = 0;
+
+	if (opts->sinks.cnt + config->sink_cnt > AGENT_SINKS_MAX) {
+		buf_printf(why, "option '--sink': %d are possible", AGENT_SINKS_MAX);
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < opts->sinks.cnt && !err; i++)
+		err = check_sink(NULL, opts->sinks.items[i], why);
+	for (size_t i = 0; i < config->sink_cnt && !err; i++)
+		err = check_sink(config->sinks[i].name, config->sinks[i].url, why);
+	return err;
+}
+
 static bool is_place(const char *address)
 {
 	struct web_place place;
@@ -211,6 +256,7 @@ static int check(struct agent_opts *opts, const struct opts_args *args, struct b
 		return -EINVAL;
 	err = record_check_rate(&opts->record, why);
 	err = err ? err : record_check_events(&opts->record, why);
+	err = err ? err : check_sinks(opts, why);
 	return err ? err : take_labels(opts, why);
 }
 
@@ -302,7 +348,7 @@ void agent_opts_deinit(struct agent_opts *opts)
 void agent_opts_print(const struct agent_opts *opts, struct buf *out)
 {
 	opts_print(&agent_spec, opts, OPT_NOT_IN_FILE, out);
-	config_print_policies(&opts->config, out);
+	config_print_sections(&opts->config, out);
 }
 
 bool agent_opts_record_alike(const struct agent_opts *left, const struct agent_opts *right)
@@ -327,4 +373,27 @@ bool agent_opts_events_alike(const struct agent_opts *left, const struct agent_o
 	other.record.kernel_threads = left->record.kernel_threads;
 	other.max_cpu_percent = left->max_cpu_percent;
 	return agent_opts_record_alike(left, &other);
+}
+
+static void print_sinks(const struct agent_opts *opts, struct buf *out)
+{
+	const struct config sinks = {
+		.sinks = opts->config.sinks,
+		.sink_cnt = opts->config.sink_cnt,
+	};
+
+	for (size_t i = 0; i < opts->sinks.cnt; i++)
+		buf_printf(out, "%s\n", opts->sinks.items[i]);
+	config_print_sections(&sinks, out);
+}
+
+bool agent_opts_ship_alike(const struct agent_opts *left, const struct agent_opts *right)
+{
+	_cleanup_(buf_deinit) struct buf one, other;
+
+	buf_init(&one, BUF_NO_MAX);
+	buf_init(&other, BUF_NO_MAX);
+	print_sinks(left, &one);
+	print_sinks(right, &other);
+	return !one.err && !other.err && !strcmp(buf_cstr(&one), buf_cstr(&other));
 }

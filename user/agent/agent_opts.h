@@ -9,6 +9,8 @@
 
 #define AGENT_LISTEN_NONE "none"
 
+enum { AGENT_SINKS_MAX = 8 };
+
 /* Where the HTTP side listens, and whom it lets in; borrowed from the options. */
 struct agent_listen {
 	const char *address; /* "127.0.0.1:7337"; AGENT_LISTEN_NONE: nowhere */
@@ -26,6 +28,7 @@ struct agent_opts {
 	bool off_cpu, inlines;
 	double max_cpu_percent;
 	struct opts_list labels;
+	struct opts_list sinks; /* URLs; those of sections are in config */
 	const char *pin_dir; /* "none": nothing is pinned */
 	bool detach;
 	struct agent_listen listen;
@@ -59,5 +62,8 @@ bool agent_opts_record_alike(const struct agent_opts *left, const struct agent_o
 
 /* The same but for what is recorded of waits. */
 bool agent_opts_events_alike(const struct agent_opts *left, const struct agent_opts *right);
+
+/* Do both ship to the same sinks? -ENOMEM counts as different. */
+bool agent_opts_ship_alike(const struct agent_opts *left, const struct agent_opts *right);
 
 #endif

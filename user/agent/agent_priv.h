@@ -13,6 +13,7 @@
 #include "agent/rate.h"
 #include "agent/recording_helper.h"
 #include "agent/relabel.h"
+#include "agent/ship.h"
 #include "agent/spool.h"
 #include "capture/capture.h"
 #include "store/store.h"
@@ -87,6 +88,7 @@ struct agent {
 	_Atomic uint64_t round_ns; /* CLOCK_MONOTONIC: when the loop came round last */
 
 	struct recording_helper helper;
+	struct shippings shippings;
 	struct web_host host_of_web;
 	struct web_server *web; /* owned; NULL: nobody asks */
 };

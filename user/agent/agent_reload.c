@@ -55,6 +55,8 @@ static void keep_what_is_open(const struct agent *agent, const struct agent_opts
 	if (strcmp(one->address, other->address))
 		log_warn("configuration: another address takes effect when the agent is started "
 			 "again");
+	if (!agent_opts_ship_alike(agent->opts, fresh))
+		log_warn("configuration: other sinks take effect when the agent is started again");
 }
 
 /* The clock goes on at the rate in force: windows are of one. */

@@ -130,6 +130,32 @@ static void maintain(struct agent *agent)
 		agent->values.spool_bytes = sizes.file_bytes;
 }
 
+/* What the processes that ship have told. */
+static void take_shipped(struct agent *agent, uint64_t now_ns)
+{
+	struct metrics_values *values = &agent->values;
+
+	values->acked.cnt = values->retries.cnt = values->quarantined.cnt = 0;
+	values->dict_rows.cnt = values->sent_bytes.cnt = values->lag_windows.cnt = 0;
+	values->lag_s.cnt = values->ship_cpu_ms.cnt = 0;
+	for (size_t i = 0; i < agent->shippings.cnt; i++) {
+		const struct shipping *shipping = &agent->shippings.items[i];
+		struct ship_counts *counts = shipping->counts;
+		const uint64_t oldest_ns = counts->oldest_ns;
+		const uint64_t lag_ns = oldest_ns && now_ns > oldest_ns ? now_ns - oldest_ns : 0;
+
+		metric_count_add(&values->acked, shipping->label, counts->acked);
+		metric_count_add(&values->retries, shipping->label, counts->retries);
+		metric_count_add(&values->quarantined, shipping->label, counts->quarantined);
+		metric_count_add(&values->dict_rows, shipping->label, counts->dict_rows);
+		metric_count_add(&values->sent_bytes, shipping->label, counts->sent_bytes);
+		metric_count_add(&values->lag_windows, shipping->label, counts->lag_windows);
+		metric_count_add(&values->lag_s, shipping->label, lag_ns / NSEC_PER_SEC);
+		metric_count_add(&values->ship_cpu_ms, shipping->label,
+				 counts->cpu_ns / NSEC_PER_MSEC);
+	}
+}
+
 static void publish(struct agent *agent, const struct ledger *ledger)
 {
 	struct metrics_values *values = &agent->values;
@@ -148,6 +174,7 @@ static void publish(struct agent *agent, const struct ledger *ledger)
 	values->cpu_s = (double)clock_process_cpu_ns() / NSEC_PER_SEC;
 	values->bpf_s += (double)ledger->cost.bpf_run_ns / NSEC_PER_SEC;
 	values->kernel_bytes = ledger->cost.kernel_bytes;
+	take_shipped(agent, now_ns);
 	metrics_set(&agent->metrics, values);
 	notify_send(
 		&agent->notify,

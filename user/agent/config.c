@@ -19,13 +19,37 @@ static const struct opt service_options[] = {
 
 static const struct opts_spec service_spec = {.name = "service", .options = service_options};
 
+static const struct opt sink_options[] = {
+	{OPT_STRING, 0, "url", "URL", .offset = OPT_AT(struct sink_config, url, const char *),
+	 .help = "where to"},
+	{OPT_BYTES, 0, "max-rate", "BYTES",
+	 .offset = OPT_AT(struct sink_config, max_rate, uint64_t),
+	 .help = "sent in a second at most"},
+	{OPT_END},
+};
+
+static const struct opts_spec sink_spec = {.name = "sink", .options = sink_options};
+
+/* Whose keys come. */
+enum section { SECTION_NONE, SECTION_SERVICE, SECTION_SINK };
+
+static const struct section_kind {
+	const char *word, *form;
+	enum section section;
+} section_kinds[] = {
+	{"service", "[service NAME-GLOB]", SECTION_SERVICE},
+	{"sink", "[sink NAME]", SECTION_SINK},
+};
+
+enum { SECTION_KIND_CNT = sizeof(section_kinds) / sizeof(*section_kinds) };
+
 struct parser {
 	const char *path;
 	unsigned int line; /* from 1 */
 	const struct opts_spec *spec;
 	void *target;
 	struct config *config;
-	bool in_policy; /* keys are of the last policy */
+	enum section section; /* keys are of the last one of these */
 	struct buf *why;
 };
 
@@ -45,13 +69,47 @@ static char *trim(char *str)
 	return str;
 }
 
-/* "[service GLOB]", without what is around it. */
+static int add_policy(struct config *config, const char *glob)
+{
+	if (array_reserve(&config->policies, &config->policy_cap, config->policy_cnt + 1,
+			  sizeof(*config->policies)))
+		return -ENOMEM;
+	config->policies[config->policy_cnt++] =
+		(struct service_policy){.glob = glob, .enabled = true};
+	return 0;
+}
+
+static int add_sink(struct config *config, const char *name)
+{
+	if (array_reserve(&config->sinks, &config->sink_cap, config->sink_cnt + 1,
+			  sizeof(*config->sinks)))
+		return -ENOMEM;
+	config->sinks[config->sink_cnt++] = (struct sink_config){.name = name};
+	return 0;
+}
+
+/* What @line, "WORD NAME", begins with; *@name_out is the rest. NULL: no kind of section, or no
+ * name. */
+static const struct section_kind *find_section(char *line, const char **name_out)
+{
+	for (size_t i = 0; i < SECTION_KIND_CNT; i++) {
+		const size_t len = strlen(section_kinds[i].word);
+
+		if (strncmp(line, section_kinds[i].word, len) || !strchr(" \t", line[len]))
+			continue;
+		*name_out = trim(line + len);
+		return **name_out ? &section_kinds[i] : NULL;
+	}
+	return NULL;
+}
+
+/* "[service GLOB]", "[sink NAME]". */
 static int begin_section(struct parser *par, char *line)
 {
-	static const char kind[] = "service";
-	struct config *config = par->config;
-	size_t len = strlen(line), kind_len = strlen(kind);
-	char *glob;
+	size_t len = strlen(line);
+	const struct section_kind *kind;
+	const char *name;
+	int err;
 
 	if (line[len - 1] != ']') {
 		say_where(par);
@@ -60,19 +118,36 @@ static int begin_section(struct parser *par, char *line)
 	}
 	line[len - 1] = '\0';
 	line = trim(line + 1);
-	if (strncmp(line, kind, kind_len) || !strchr(" \t", line[kind_len]) ||
-	    !*(glob = trim(line + kind_len))) {
+	kind = find_section(line, &name);
+	if (!kind) {
 		say_where(par);
-		buf_printf(par->why, "section '[%.60s]' is none: [service NAME-GLOB]", line);
+		buf_printf(par->why, "section '[%.60s]' is none:", line);
+		for (size_t i = 0; i < SECTION_KIND_CNT; i++)
+			buf_printf(par->why, "%s %s", i ? " or" : "", section_kinds[i].form);
 		return -EINVAL;
 	}
-	if (array_reserve(&config->policies, &config->policy_cap, config->policy_cnt + 1,
-			  sizeof(*config->policies)))
-		return -ENOMEM;
-	config->policies[config->policy_cnt++] =
-		(struct service_policy){.glob = glob, .enabled = true};
-	par->in_policy = true;
-	return 0;
+	err = kind->section == SECTION_SERVICE ? add_policy(par->config, name)
+					       : add_sink(par->config, name);
+	if (!err)
+		par->section = kind->section;
+	return err;
+}
+
+/* Into what the key of the section goes. */
+static int set_option(struct parser *par, const char *key, const char *value)
+{
+	struct config *config = par->config;
+
+	switch (par->section) {
+	case SECTION_SERVICE:
+		return opts_set(&service_spec, &config->policies[config->policy_cnt - 1], key,
+				value, par->why);
+	case SECTION_SINK:
+		return opts_set(&sink_spec, &config->sinks[config->sink_cnt - 1], key, value,
+				par->why);
+	default:
+		return opts_set(par->spec, par->target, key, value, par->why);
+	}
 }
 
 static int set_key(struct parser *par, char *line)
@@ -89,10 +164,7 @@ static int set_key(struct parser *par, char *line)
 	*equals = '\0';
 	start = par->why->len;
 	say_where(par);
-	err = par->in_policy
-		      ? opts_set(&service_spec, &par->config->policies[par->config->policy_cnt - 1],
-				 trim(line), trim(equals + 1), par->why)
-		      : opts_set(par->spec, par->target, trim(line), trim(equals + 1), par->why);
+	err = set_option(par, trim(line), trim(equals + 1));
 	if (err || par->why->err)
 		return err ? err : par->why->err;
 	par->why->len = start;
@@ -156,14 +228,19 @@ void config_deinit(struct config *config)
 {
 	free(config->text);
 	free(config->policies);
+	free(config->sinks);
 	*config = (struct config){.text = NULL};
 }
 
-void config_print_policies(const struct config *config, struct buf *out)
+void config_print_sections(const struct config *config, struct buf *out)
 {
 	for (size_t i = 0; i < config->policy_cnt; i++) {
 		buf_printf(out, "\n[service %s]\n", config->policies[i].glob);
 		opts_print(&service_spec, &config->policies[i], 0, out);
+	}
+	for (size_t i = 0; i < config->sink_cnt; i++) {
+		buf_printf(out, "\n[sink %s]\n", config->sinks[i].name);
+		opts_print(&sink_spec, &config->sinks[i], 0, out);
 	}
 }
 

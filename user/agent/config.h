@@ -2,13 +2,14 @@
 /*
  * A configuration file: lines "key = value", where every key is an option's long name; a key that
  * is repeated appends where its option does. "[service GLOB]" begins the policy of the services
- * whose names match. Lines that begin with '#' or ';' are comments.
+ * whose names match, "[sink NAME]" a sink. Lines that begin with '#' or ';' are comments.
  */
 #ifndef BPFPROF_AGENT_CONFIG_H
 #define BPFPROF_AGENT_CONFIG_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "cli/opts.h"
@@ -21,10 +22,19 @@ struct service_policy {
 	bool enabled; /* else they are not stored */
 };
 
+/* Where windows are shipped. Strings are borrowed as above. */
+struct sink_config {
+	const char *name; /* of its cursor; NULL: its URL without the password */
+	const char *url; /* NULL: it has none, which is wrong */
+	uint64_t max_rate; /* bytes per second; 0: no bound */
+};
+
 struct config {
 	char *text; /* owned: the file, cut into strings, which options borrow */
 	struct service_policy *policies; /* owned */
 	size_t policy_cnt, policy_cap;
+	struct sink_config *sinks; /* owned */
+	size_t sink_cnt, sink_cap;
 };
 
 /*
@@ -41,8 +51,8 @@ int config_read(const char *path, const struct opts_spec *spec, void *target, st
 		struct buf *why);
 void config_deinit(struct config *config);
 
-/* Append the policies as they stand in a file. */
-void config_print_policies(const struct config *config, struct buf *out);
+/* Append the sections as they stand in a file. */
+void config_print_sections(const struct config *config, struct buf *out);
 
 /* May samples of @service be stored? The last policy that matches decides. */
 bool config_allows(const struct config *config, const char *service);

@@ -87,6 +87,23 @@ static const struct metric {
 	 AT(kernel_bytes)},
 	{"agent_frequency_hertz", "gauge", "Samples per second and CPU that are asked for now.",
 	 METRIC_U64, AT(freq_hz)},
+	{"batches_acked_total", "counter", "Batches that the sink has: the windows of a minute.",
+	 METRIC_COUNTS, AT(acked), "sink"},
+	{"batch_retries_total", "counter", "Attempts to ship that failed, and were made again.",
+	 METRIC_COUNTS, AT(retries), "sink"},
+	{"batches_quarantined_total", "counter",
+	 "Windows that the sink refused, or that were damaged in the store.", METRIC_COUNTS,
+	 AT(quarantined), "sink"},
+	{"dict_rows_sent_total", "counter", "Stacks, frames and sources that were shipped.",
+	 METRIC_COUNTS, AT(dict_rows), "sink"},
+	{"sink_sent_bytes_total", "counter", "Bytes that were sent to the sink.", METRIC_COUNTS,
+	 AT(sent_bytes), "sink"},
+	{"sink_lag_windows", "gauge", "Windows in the store that the sink has not got yet.",
+	 METRIC_COUNTS, AT(lag_windows), "sink"},
+	{"sink_lag_seconds", "gauge", "Age of the oldest of them.", METRIC_COUNTS, AT(lag_s),
+	 "sink"},
+	{"sink_cpu_milliseconds_total", "counter", "CPU time of shipping.", METRIC_COUNTS,
+	 AT(ship_cpu_ms), "sink"},
 #undef AT
 };
 

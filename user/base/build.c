@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <string.h>
 
 const struct build_lack build_lacks[] = {
 #ifdef BPFPROF_STATIC
@@ -15,6 +16,9 @@ const struct build_lack build_lacks[] = {
 	 "name the variant (libc:__strlen_avx2), or a build with shared libraries"},
 	{"HTTP server", "bpfprof agent and serve cannot listen: the TLS library is no static one",
 	 "a build with shared libraries, which can serve what this one stores"},
+	{"HTTP client",
+	 "no store or sink behind clickhouse://: libcurl is loaded where it is needed",
+	 "a build with shared libraries, which can ship what this one stores"},
 	{"other character sets", "UTF-8 and ASCII only: in other locales the screen is ASCII",
 	 "a UTF-8 locale (LC_ALL=C.UTF-8)"},
 #endif
@@ -43,4 +47,13 @@ void *build_load_library(const char *name, int flags, const char **why)
 	library = dlopen(name, flags);
 	*why = library ? NULL : dlerror();
 	return library;
+}
+
+/* ISO C has no conversion from object to function pointers; POSIX has. */
+bool build_bind_symbol(void *library, const char *name, void *function_out)
+{
+	void *symbol = dlsym(library, name);
+
+	memcpy(function_out, &symbol, sizeof(symbol));
+	return symbol != NULL;
 }

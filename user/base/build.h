@@ -30,4 +30,8 @@ extern const struct build_lack build_lacks[];
  */
 void *build_load_library(const char *name, int flags, const char **why);
 
+/* The function @name of @library into *@function_out, a pointer to a function; false: it has none.
+ */
+bool build_bind_symbol(void *library, const char *name, void *function_out);
+
 #endif

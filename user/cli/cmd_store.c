@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `bpfprof store`: make a local store, bring one up, prove that it is whole. */
+/* `bpfprof store`: make a store, bring one up, prove that it is whole, ship it to another one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -9,12 +9,14 @@
 #include "base/log.h"
 #include "base/nearest.h"
 #include "cli/cli.h"
+#include "cli/cmd_store_fleet.h"
 #include "cli/confinement.h"
-#include "encode/func_table.h"
 #include "cli/store_arg.h"
+#include "clickhouse/url.h"
+#include "encode/func_table.h"
 
 struct store_opts {
-	const char *store;
+	const char *store, *to, *since, *until;
 	bool json;
 	struct opts_args args;
 };
@@ -25,6 +27,10 @@ static const struct opt store_options[] = {
 	{OPT_GROUP, .help = "Which store"},
 	{OPT_STRING, 0, "store", "URL", AT(store, const char *), .flags = OPT_IS_FILE,
 	 .help = STORE_ARG_HELP},
+	{OPT_STRING, 0, "to", "URL", AT(to, const char *), .help = "ship: the sink"},
+	{OPT_STRING, 0, "since", "TIME", AT(since, const char *),
+	 .help = "fsck of a fleet store: from that day (UTC) on"},
+	{OPT_STRING, 0, "until", "TIME", AT(until, const char *), .help = "... and up to that one"},
 	{OPT_FLAG, 0, "json", AT(json, bool), .help = "sizes: as JSON"},
 	{OPT_END},
 };
@@ -33,18 +39,24 @@ static const struct opts_example store_examples[] = {
 	{"bpfprof store init --store /srv/profiles/store.db", "an empty store"},
 	{"bpfprof store fsck", "is everything in it whole?"},
 	{"bpfprof store sizes", "what takes how much room"},
+	{"bpfprof store init --store clickhouse://db.example/profiles", "a fleet store"},
+	{"bpfprof store ship --to clickhouse://db.example/profiles", "into it, what it lacks"},
 	{NULL},
 };
 
 const struct opts_spec store_spec = {
 	.name = "store",
-	.usage = "store init|migrate|fsck|sizes [--store URL] [--json]",
-	.summary = "Make a local store; prove that its ledger and its samples agree",
-	.details = "init     make an empty one; a file that is there already is left alone\n"
+	.usage = "store init|migrate|fsck|sizes|ship [--store URL] [--to URL] [--json]",
+	.summary = "Make a store; prove that its ledger and its samples agree",
+	.details = "init     make an empty one; a file that is there already is left alone, and a\n"
+		   "         fleet store is given what it lacks\n"
 		   "migrate  bring one of an older version up; the agent does so when it starts\n"
 		   "fsck     read everything and compare: a line for each finding, and status 1\n"
-		   "         where there is one; beside the agent, too\n"
-		   "sizes    what takes how much room",
+		   "         where there is one; beside the agent, too. Of a fleet store: is every "
+		   "batch\n"
+		   "         in the ledger there once, and every host's chain of windows whole?\n"
+		   "sizes    what takes how much room\n"
+		   "ship     what a sink has not got yet of a local store, and end",
 	.is_unprivileged = true,
 	.options = store_options,
 	.examples = store_examples,
@@ -222,14 +234,29 @@ static int run_sizes(const struct store_opts *opts, const char *path)
 	return cli_print(&out);
 }
 
-static const struct {
+static int run_ship(const struct store_opts *opts, const char *path)
+{
+	return fleet_ship_run(path, opts->to);
+}
+
+static int init_fleet(const struct store_opts *opts)
+{
+	return fleet_init_run(opts->store);
+}
+
+static int fsck_fleet(const struct store_opts *opts)
+{
+	return fleet_fsck_run(opts->store, opts->since, opts->until);
+}
+
+static const struct action {
 	const char *name;
 	int (*run)(const struct store_opts *opts, const char *path);
+	int (*run_fleet)(const struct store_opts *opts); /* of a fleet store; NULL: not there */
 } actions[] = {
-	{"init", run_init},
-	{"migrate", run_migrate},
-	{"fsck", run_fsck},
-	{"sizes", run_sizes},
+	{"init", run_init, init_fleet}, {"migrate", run_migrate, init_fleet},
+	{"fsck", run_fsck, fsck_fleet}, {"sizes", run_sizes, NULL},
+	{"ship", run_ship, NULL},
 };
 
 enum { ACTION_CNT = sizeof(actions) / sizeof(*actions) };
@@ -252,33 +279,68 @@ static size_t find_action(const struct opts_list *operands)
 	if (i < ACTION_CNT)
 		return i;
 	if (!*name)
-		log_error("what is to be done is missing: init, migrate, fsck or sizes (see "
+		log_error("what is to be done is missing: init, migrate, fsck, sizes or ship (see "
 			  "bpfprof store --help)");
 	else if (nearest.best)
-		log_error("'%s' is none of init, migrate, fsck, sizes (did you mean '%s'? see "
-			  "bpfprof store --help)",
-			  name, nearest.best);
+		log_error(
+			"'%s' is none of init, migrate, fsck, sizes, ship (did you mean '%s'? see "
+			"bpfprof store --help)",
+			name, nearest.best);
 	else
-		log_error("'%s' is none of init, migrate, fsck, sizes (see bpfprof store --help)",
+		log_error("'%s' is none of init, migrate, fsck, sizes, ship (see bpfprof store "
+			  "--help)",
 			  name);
 	return ACTION_CNT;
 }
 
-static int run(const struct store_opts *opts)
+static bool is_fleet(const struct store_opts *opts)
 {
-	size_t action = find_action(&opts->args.operands);
-	const char *path;
+	return opts->store && ch_url_is(opts->store);
+}
 
-	if (action == ACTION_CNT)
-		return CLI_USAGE;
-	if (opts->json && actions[action].run != run_sizes) {
+static bool check(const struct store_opts *opts, const struct action *action)
+{
+	if (opts->json && action->run != run_sizes)
 		log_error("option '--json': of sizes only (see bpfprof store --help)");
+	else if (opts->to && action->run != run_ship)
+		log_error("option '--to': of ship only (see bpfprof store --help)");
+	else if ((opts->since || opts->until) && (action->run != run_fsck || !is_fleet(opts)))
+		log_error("options '--since' and '--until': of fsck of a fleet store only (see "
+			  "bpfprof store --help)");
+	else if (!opts->to && action->run == run_ship)
+		log_error("option '--to' is missing: where to (--to clickhouse://HOST/DATABASE)");
+	else
+		return true;
+	return false;
+}
+
+static int run_on_fleet(const struct store_opts *opts, const struct action *action)
+{
+	if (!action->run_fleet) {
+		log_error("store %s: of a local store only (--store FILE)", action->name);
 		return CLI_USAGE;
 	}
+	confine_reader(true);
+	return action->run_fleet(opts);
+}
+
+static int run(const struct store_opts *opts)
+{
+	size_t index = find_action(&opts->args.operands);
+	const struct action *action;
+	const char *path;
+
+	if (index == ACTION_CNT)
+		return CLI_USAGE;
+	action = &actions[index];
+	if (!check(opts, action))
+		return CLI_USAGE;
+	if (is_fleet(opts))
+		return run_on_fleet(opts, action);
 	if (store_arg_path(opts->store, &path))
 		return CLI_USAGE;
-	confine_reader(false);
-	return actions[action].run(opts, path);
+	confine_reader(opts->to != NULL);
+	return action->run(opts, path);
 }
 
 int cmd_store(int argc, char **argv)

@@ -86,7 +86,7 @@ int store_arg_probe(const char *path, struct store_probe *out)
 	return 0;
 }
 
-int store_arg_open(const char *path, struct store **out)
+static int open_store(const char *path, enum store_mode mode, struct store **out)
 {
 	struct store_probe probe;
 	int err = store_arg_probe(path, &probe);
@@ -99,5 +99,15 @@ int store_arg_open(const char *path, struct store **out)
 			  path, probe.version, probe.own_version, path);
 		return -EPROTO;
 	}
-	return store_open(path, STORE_READ, out);
+	return store_open(path, mode, out);
+}
+
+int store_arg_open(const char *path, struct store **out)
+{
+	return open_store(path, STORE_READ, out);
+}
+
+int store_arg_open_to_ship(const char *path, struct store **out)
+{
+	return open_store(path, STORE_SHIP, out);
 }

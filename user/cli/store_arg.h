@@ -21,4 +21,7 @@ int store_arg_probe(const char *path, struct store_probe *out);
  * log_error(). *@out is owned (store_close()). */
 int store_arg_open(const char *path, struct store **out);
 
+/* The same, for what sinks have to be noted in it. */
+int store_arg_open_to_ship(const char *path, struct store **out);
+
 #endif

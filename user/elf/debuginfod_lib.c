@@ -42,15 +42,6 @@ struct progress_state {
 
 /* --- The library --- */
 
-/* ISO C has no conversion from object to function pointers; POSIX has. */
-static bool bind_symbol(void *library, const char *name, void *function_out)
-{
-	void *symbol = dlsym(library, name);
-
-	memcpy(function_out, &symbol, sizeof(symbol));
-	return symbol != NULL;
-}
-
 int debuginfod_lib_open(struct debuginfod_lib *out, char *why, size_t why_bytes)
 {
 	const char *reason;
@@ -62,13 +53,13 @@ int debuginfod_lib_open(struct debuginfod_lib *out, char *why, size_t why_bytes)
 		snprintf(why, why_bytes, "%s", reason ? reason : library_name);
 		return -ELIBACC;
 	}
-	is_whole = bind_symbol(library, "debuginfod_begin", &lib.begin) &&
-		   bind_symbol(library, "debuginfod_end", &lib.end) &&
-		   bind_symbol(library, "debuginfod_set_progressfn", &lib.set_progressfn) &&
-		   bind_symbol(library, "debuginfod_find_debuginfo",
-			       &lib.find[DEBUGINFOD_DEBUG_FILE]) &&
-		   bind_symbol(library, "debuginfod_find_executable",
-			       &lib.find[DEBUGINFOD_EXECUTABLE]);
+	is_whole = build_bind_symbol(library, "debuginfod_begin", &lib.begin) &&
+		   build_bind_symbol(library, "debuginfod_end", &lib.end) &&
+		   build_bind_symbol(library, "debuginfod_set_progressfn", &lib.set_progressfn) &&
+		   build_bind_symbol(library, "debuginfod_find_debuginfo",
+				     &lib.find[DEBUGINFOD_DEBUG_FILE]) &&
+		   build_bind_symbol(library, "debuginfod_find_executable",
+				     &lib.find[DEBUGINFOD_EXECUTABLE]);
 	if (!is_whole) {
 		snprintf(why, why_bytes, "%s is older than elfutils 0.179", library_name);
 		dlclose(library);

@@ -175,6 +175,16 @@ static int set_up_writer(sqlite3 *db)
 			   "PRAGMA cache_size=-1024; PRAGMA foreign_keys=OFF;");
 }
 
+/* Its pages are the writer's to bring from the log into the file. */
+static int set_up_adder(sqlite3 *db)
+{
+	int persist = 1;
+
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
+	return db_exec(db, "PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;"
+			   "PRAGMA cache_size=-1024; PRAGMA foreign_keys=OFF;");
+}
+
 static int try_open(const char *name, int flags, sqlite3 **out)
 {
 	sqlite3 *db = NULL;
@@ -191,6 +201,8 @@ static int try_open(const char *name, int flags, sqlite3 **out)
 	}
 	if (!err && flags & SQLITE_OPEN_CREATE)
 		err = set_up_writer(db);
+	else if (!err && flags & SQLITE_OPEN_READWRITE)
+		err = set_up_adder(db);
 	/* The first look into the file: here is where damage, or a missing -shm, shows. */
 	if (!err)
 		err = db_exec(db, "SELECT 1 FROM sqlite_schema LIMIT 1");
@@ -232,14 +244,16 @@ static int make_private(const char *path)
 	return fd < 0 ? -errno : 0;
 }
 
-int db_open(const char *path, bool is_writer, sqlite3 **out)
+int db_open(const char *path, enum db_use use, sqlite3 **out)
 {
 	char name[3 * PATH_MAX];
 	int err;
 
 	if (!uri_of(path, "", name, sizeof(name)))
 		return -ENAMETOOLONG;
-	if (is_writer) {
+	if (use == DB_ADD)
+		return try_open(name, SQLITE_OPEN_READWRITE, out);
+	if (use == DB_WRITE) {
 		err = make_private(path);
 		return err ? err : try_open(name, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, out);
 	}

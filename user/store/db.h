@@ -11,9 +11,14 @@
 
 #include "base/cleanup.h"
 
-/* The writer's connection to @path, which is made where it is missing, or a reader's. 0 or negative
- * errno; not logged. */
-int db_open(const char *path, bool is_writer, sqlite3 **out);
+enum db_use {
+	DB_READ,
+	DB_WRITE, /* and make it where it is missing */
+	DB_ADD, /* write some rows beside the writer, which clears up */
+};
+
+/* A connection to @path. 0 or negative errno; not logged. */
+int db_open(const char *path, enum db_use use, sqlite3 **out);
 
 /* The errno, negative, for what the last call on @db said; 0 where that was no failure. */
 int db_errno(sqlite3 *db, int code);

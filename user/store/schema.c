@@ -16,6 +16,8 @@
  * the last_seq of the window or tombstone before; 0: the store begins here. epochs: those of a
  * window that was put together, each as the difference to the one before. window.batches: how many
  * it has. batch.samples: sum of the first column, total: of the default one, sums: of all.
+ * sink.seq: all up to here is there. cut: windows after this seq are not put together with those
+ * before.
  */
 static const char *const steps[SCHEMA_VERSION] = {
 	"PRAGMA application_id=" APPLICATION_ID ";"
@@ -47,6 +49,12 @@ static const char *const steps[SCHEMA_VERSION] = {
 	"CREATE TABLE tombstone(first_seq INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL, prev_seq "
 	"INTEGER NOT NULL, start_ns INTEGER NOT NULL, end_ns INTEGER NOT NULL, windows INTEGER NOT "
 	"NULL, samples INTEGER NOT NULL, reason TEXT NOT NULL);",
+	"CREATE TABLE sink(name TEXT PRIMARY KEY, seq INTEGER NOT NULL, seen_ns INTEGER NOT NULL, "
+	"windows INTEGER NOT NULL, quarantined INTEGER NOT NULL) WITHOUT ROWID;"
+	"CREATE TABLE quarantine(sink TEXT NOT NULL, seq INTEGER NOT NULL, last_seq INTEGER NOT "
+	"NULL, samples INTEGER NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(sink, seq)) WITHOUT "
+	"ROWID;"
+	"CREATE TABLE cut(seq INTEGER PRIMARY KEY);",
 };
 
 int schema_version(sqlite3 *db, uint64_t *out)

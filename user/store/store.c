@@ -112,7 +112,12 @@ static int find_last_seq(struct store *store)
 static int open_database(struct store *store)
 {
 	uint64_t version;
-	int err = db_open(store->path, store->mode == STORE_WRITE, &store->db);
+	static const enum db_use uses[] = {
+		[STORE_READ] = DB_READ,
+		[STORE_WRITE] = DB_WRITE,
+		[STORE_SHIP] = DB_ADD,
+	};
+	int err = db_open(store->path, uses[store->mode], &store->db);
 
 	if (err)
 		return err;

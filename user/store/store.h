@@ -41,6 +41,7 @@ enum {
 enum store_mode {
 	STORE_READ, /* must be there; beside a writer, which it does not hold up */
 	STORE_WRITE, /* is made where it is missing; there is one writer */
+	STORE_SHIP, /* must be there; beside a writer: sinks' cursors are written (ship.h) */
 };
 
 /*

@@ -8,15 +8,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "store/blob.h"
+#include "store/store_group.h"
 #include "store/store_maintain.h"
-#include "store/varint.h"
 
 enum {
-	GROUP_MAX = 1024, /* windows that become one */
 	CHUNKS_MIN =
 		32, /* that are put together: else the same bytes are written again and again */
 	CHUNK_SMALL_BYTES = 256 << 10, /* before compression; larger ones stay */
@@ -25,83 +23,8 @@ enum {
 
 #define COMPACT_NS (60 * NSEC_PER_SEC)
 
-/* Windows that become one. */
-struct group {
-	uint64_t *seqs; /* owned */
-	size_t cnt, cap;
-	uint64_t last_seq, minute, source, generation;
-	uint64_t last_epoch, end_ns, covered_ns, windows;
-	uint64_t batches; /* that are left */
-	struct buf epochs; /* differences, each to the one before */
-	struct ledger ledger;
-	bool is_damaged; /* its last window's ledger cannot be read */
-};
-
-static void group_deinit(struct group *group)
-{
-	free(group->seqs);
-	buf_deinit(&group->epochs);
-	ledger_deinit(&group->ledger);
-}
-
 static const char next_windows[] =
-	"SELECT seq, last_seq, prev_seq, start_ns, end_ns, covered_ns, windows, source, epoch, "
-	"last_epoch, generation, epochs, ledger FROM window WHERE is_compact=0 AND seq>=? ORDER BY "
-	"seq";
-
-/* Does the window of @stmt follow on those of @group? */
-static bool follows(const struct group *group, sqlite3_stmt *stmt)
-{
-	return db_u64(stmt, 2) == group->last_seq &&
-	       db_u64(stmt, 3) / COMPACT_NS == group->minute && db_u64(stmt, 7) == group->source &&
-	       db_u64(stmt, 10) == group->generation && db_u64(stmt, 8) > group->last_epoch;
-}
-
-/* Its ledger into the sum. -E2BIG and -EBADMSG: it stays on its own. */
-static int add_ledger(struct group *group, sqlite3_stmt *stmt)
-{
-	_cleanup_(ledger_deinit) struct ledger one;
-	int err;
-
-	ledger_init(&one);
-	err = store_unpack_ledger(sqlite3_column_blob(stmt, 12),
-				  (size_t)sqlite3_column_bytes(stmt, 12), db_u64(stmt, 0), &one);
-	return err ? err : ledger_merge(&group->ledger, &one);
-}
-
-/* The window of @stmt into @group: 0; 1: the group ends before it; or negative errno. */
-static int add_member(struct group *group, sqlite3_stmt *stmt)
-{
-	int err;
-
-	if (group->cnt && (group->is_damaged || group->cnt == GROUP_MAX || !follows(group, stmt)))
-		return 1;
-	err = array_reserve(&group->seqs, &group->cap, group->cnt + 1, sizeof(*group->seqs));
-	if (!err)
-		err = add_ledger(group, stmt);
-	if (err == -E2BIG || err == -EBADMSG) {
-		if (group->cnt)
-			return 1;
-		group->is_damaged = true;
-		err = 0;
-	}
-	if (err)
-		return err;
-	if (group->cnt)
-		pb_add_varint(&group->epochs, db_u64(stmt, 8) - group->last_epoch);
-	buf_add(&group->epochs, sqlite3_column_blob(stmt, 11),
-		(size_t)sqlite3_column_bytes(stmt, 11));
-	group->seqs[group->cnt++] = db_u64(stmt, 0);
-	group->last_seq = db_u64(stmt, 1);
-	group->minute = db_u64(stmt, 3) / COMPACT_NS;
-	group->end_ns = db_u64(stmt, 4) > group->end_ns ? db_u64(stmt, 4) : group->end_ns;
-	group->covered_ns += db_u64(stmt, 5);
-	group->windows += db_u64(stmt, 6);
-	group->source = db_u64(stmt, 7);
-	group->last_epoch = db_u64(stmt, 9);
-	group->generation = db_u64(stmt, 10);
-	return group->epochs.err;
-}
+	"SELECT " GROUP_COLUMNS " FROM window WHERE is_compact=0 AND seq>=? ORDER BY seq";
 
 /* The first windows from *@seq on that may become one, *@seq those after. 0, or negative errno. */
 static int find_group(struct store *store, uint64_t before_ns, uint64_t *seq, struct group *out)
@@ -116,7 +39,7 @@ static int find_group(struct store *store, uint64_t before_ns, uint64_t *seq, st
 				break;
 			continue;
 		}
-		err = add_member(out, stmt);
+		err = group_add(out, stmt);
 		if (!err)
 			*seq = db_u64(stmt, 1) + 1;
 	}
@@ -125,65 +48,35 @@ static int find_group(struct store *store, uint64_t before_ns, uint64_t *seq, st
 	return step < 0 ? step : 0;
 }
 
-/* The rows of the batch of (@seq, @kind) into @out. 0, 1: there is none, -EBADMSG, ... */
-static int add_batch(struct store *store, uint64_t seq, uint64_t kind, struct batch *out)
+static int delete_batches(struct store *store, const struct group *group, uint64_t kind)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt =
-		db_prepare(store->db, "SELECT blob FROM batch WHERE seq=? AND kind=?");
-	_cleanup_(buf_deinit) struct buf raw;
-	struct reader rd;
-	int step, err;
+		db_prepare(store->db, "DELETE FROM batch WHERE seq>=? AND seq<=? AND kind=?");
 
-	buf_init(&raw, BUF_NO_MAX);
-	db_bind(stmt, 1, seq);
-	db_bind(stmt, 2, kind);
-	step = db_step(stmt);
-	if (step <= 0)
-		return step < 0 ? step : 1;
-	err = blob_unpack(sqlite3_column_blob(stmt, 0), (size_t)sqlite3_column_bytes(stmt, 0),
-			  blob_place(BLOB_BATCH, seq, kind), &raw);
-	reader_init(&rd, raw.data, raw.len);
-	return err ? err : batch_decode(&rd, UINT32_MAX, UINT32_MAX, out);
-}
-
-static int delete_batch(struct store *store, uint64_t seq, uint64_t kind)
-{
-	_cleanup_stmt_ sqlite3_stmt *stmt =
-		db_prepare(store->db, "DELETE FROM batch WHERE seq=? AND kind=?");
-
-	db_bind(stmt, 1, seq);
-	db_bind(stmt, 2, kind);
+	db_bind(stmt, 1, group->seqs[0]);
+	db_bind(stmt, 2, group->seqs[group->cnt - 1]);
+	db_bind(stmt, 3, kind);
 	return db_step(stmt);
 }
 
-/* The batches of @kind in @group as one. -EBADMSG: one is damaged. */
-static int merge_kind(struct store *store, struct group *group, const struct kind *kind)
+/* The batches of @kind in @group as one; *@cnt grows where there are any. -EBADMSG: one is damaged.
+ */
+static int merge_kind(struct store *store, const struct group *group, const struct kind *kind,
+		      uint64_t *cnt)
 {
-	struct batch batch;
-	bool any = false;
-	int err = 0;
+	_cleanup_(batch_deinit) struct batch batch;
+	int err = group_batch(store, group, kind, &batch);
 
-	batch_init(&batch, kind->types.value_type_cnt);
-	for (size_t i = 0; i < group->cnt && err >= 0; i++) {
-		err = add_batch(store, group->seqs[i], kind->id, &batch);
-		if (err)
-			continue;
-		any = true;
-		err = delete_batch(store, group->seqs[i], kind->id);
-	}
-	if (err > 0)
-		err = 0;
-	group->batches += any;
-	if (!err && any)
-		err = batch_sort(&batch);
-	if (!err && any)
-		err = store_write_batch(store, group->seqs[0], kind->id, kind->types.default_value,
-					&batch, BLOB_LEVEL_LATER);
-	batch_deinit(&batch);
-	return err;
+	if (err)
+		return err > 0 ? 0 : err;
+	++*cnt;
+	err = delete_batches(store, group, kind->id);
+	return err ? err
+		   : store_write_batch(store, group->seqs[0], kind->id, kind->types.default_value,
+				       &batch, BLOB_LEVEL_LATER);
 }
 
-static int write_window(struct store *store, const struct group *group)
+static int write_window(struct store *store, const struct group *group, uint64_t batch_cnt)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt =
 		db_prepare(store->db,
@@ -201,7 +94,7 @@ static int write_window(struct store *store, const struct group *group)
 	db_bind(stmt, 3, group->covered_ns);
 	db_bind(stmt, 4, group->windows);
 	db_bind(stmt, 5, group->last_epoch);
-	db_bind(stmt, 6, group->batches);
+	db_bind(stmt, 6, batch_cnt);
 	db_bind_blob(stmt, 7, group->epochs.data, group->epochs.len);
 	db_bind_blob(stmt, 8, ledger.data, ledger.len);
 	db_bind(stmt, 9, group->seqs[0]);
@@ -218,49 +111,51 @@ static int delete_members(struct store *store, const struct group *group)
 	return db_step(stmt);
 }
 
-/* @group as it is: what is damaged is not touched, and not looked at again. */
-static int leave_group(struct store *store, const struct group *group)
+/* The first window of a group that cannot become one stays as it is, and is not looked at again. */
+static int leave_first(struct store *store, const struct group *group)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt =
-		db_prepare(store->db, "UPDATE window SET is_compact=1 WHERE seq>=? AND seq<=?");
+		db_prepare(store->db, "UPDATE window SET is_compact=1 WHERE seq=?");
 
 	db_bind(stmt, 1, group->seqs[0]);
-	db_bind(stmt, 2, group->seqs[group->cnt - 1]);
 	return db_step(stmt);
 }
 
-static int merge_group(struct store *store, struct group *group, const struct kinds *kinds)
+/* *@seq: where the next group begins. */
+static int merge_group(struct store *store, const struct group *group, const struct kinds *kinds,
+		       uint64_t *seq)
 {
 	_guard_(db_rollback) sqlite3 *guard = store->db;
 	int err = group->is_damaged ? -EBADMSG : db_begin(store->db, true);
+	uint64_t batch_cnt = 0;
 
 	for (size_t i = 0; i < kinds->cnt && !err; i++)
-		err = merge_kind(store, group, &kinds->items[i]);
+		err = merge_kind(store, group, &kinds->items[i], &batch_cnt);
 	if (!err)
 		err = delete_members(store, group);
 	if (!err)
-		err = write_window(store, group);
+		err = write_window(store, group, batch_cnt);
 	if (!err)
 		return db_commit(store->db);
 	if (err != -EBADMSG && err != -E2BIG)
 		return err;
 	db_rollback(&guard);
-	return leave_group(store, group);
+	*seq = group->seqs[0] + 1;
+	return leave_first(store, group);
 }
 
 int store_compact_step(struct store *store, const struct kinds *kinds, uint64_t before_ns,
 		       uint64_t *seq)
 {
-	_cleanup_(group_deinit) struct group group = {.cnt = 0};
+	_cleanup_(group_deinit) struct group group;
 	/* Whole minutes. */
 	const uint64_t minute_ns = before_ns / COMPACT_NS * COMPACT_NS;
 	int err;
 
-	ledger_init(&group.ledger);
-	buf_init(&group.epochs, BUF_NO_MAX);
+	group_init(&group);
 	err = find_group(store, minute_ns, seq, &group);
 	if (!err && group.cnt)
-		err = merge_group(store, &group, kinds);
+		err = merge_group(store, &group, kinds, seq);
 	return err ? err : group.cnt > 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "store/ship.h"
 #include "store/store_maintain.h"
 
 enum {
@@ -20,13 +21,14 @@ struct drop {
 	uint64_t first_seq, last_row, last_seq, prev_seq, start_ns, end_ns, windows, samples;
 };
 
-static int find_drop(struct store *store, uint64_t before_ns, struct drop *out)
+static int find_drop(struct store *store, uint64_t before_ns, uint64_t held_seq, struct drop *out)
 {
 	_cleanup_stmt_ sqlite3_stmt *stmt =
 		db_prepare(store->db,
 			   "SELECT seq, last_seq, prev_seq, start_ns, end_ns, windows, (SELECT "
-			   "sum(samples) FROM "
-			   "batch WHERE batch.seq=window.seq) FROM window ORDER BY seq LIMIT ?");
+			   "sum(samples) FROM batch WHERE batch.seq=window.seq), EXISTS(SELECT 1 "
+			   "FROM sink WHERE sink.seq=window.prev_seq) FROM window ORDER BY seq "
+			   "LIMIT ?");
 	int step;
 
 	*out = (struct drop){.start_ns = UINT64_MAX};
@@ -35,9 +37,10 @@ static int find_drop(struct store *store, uint64_t before_ns, struct drop *out)
 	while ((step = db_step(stmt)) > 0) {
 		const uint64_t start_ns = db_u64(stmt, 3), end_ns = db_u64(stmt, 4);
 
-		/* A tombstone between two windows ends what one tombstone can say. */
-		if ((before_ns && end_ns >= before_ns) ||
-		    (out->windows && db_u64(stmt, 2) != out->last_seq))
+		/* A tombstone between two windows ends what one tombstone can say, and so does a
+		 * sink's cursor: what is lost to it is told apart from what it has. */
+		if ((before_ns && end_ns >= before_ns) || db_u64(stmt, 1) > held_seq ||
+		    (out->windows && (db_u64(stmt, 2) != out->last_seq || db_u64(stmt, 7))))
 			break;
 		if (!out->windows) {
 			out->first_seq = db_u64(stmt, 0);
@@ -71,14 +74,14 @@ static int delete_windows(struct store *store, const struct drop *drop)
 	return err;
 }
 
-/* The tombstone before is made longer where it is of the same reason. */
+/* The tombstone before is made longer where it is of the same reason, and no sink stands there. */
 static int write_tombstone(struct store *store, const struct drop *drop, const char *reason)
 {
 	static const char *const sqls[] = {
 		"UPDATE tombstone SET last_seq=?2, start_ns=min(start_ns, ?4), end_ns=max(end_ns, "
 		"?5), "
 		"windows=windows+?6, samples=samples+?7 WHERE last_seq=?3 AND reason=?8 AND ?1>0 "
-		"RETURNING 1",
+		"AND NOT EXISTS(SELECT 1 FROM sink WHERE sink.seq=?3) RETURNING 1",
 		"INSERT INTO tombstone(first_seq, last_seq, prev_seq, start_ns, end_ns, windows, "
 		"samples, reason) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	};
@@ -110,13 +113,15 @@ static const char delete_unused[] =
 	"DELETE FROM generation WHERE id < (SELECT max(id) FROM generation) AND NOT EXISTS (SELECT "
 	"1 "
 	"FROM window WHERE window.generation=generation.id);"
-	"DELETE FROM source WHERE NOT EXISTS (SELECT 1 FROM window WHERE window.source=source.id);";
+	"DELETE FROM source WHERE NOT EXISTS (SELECT 1 FROM window WHERE window.source=source.id);"
+	"DELETE FROM cut WHERE seq < (SELECT min(seq) FROM window);"
+	"DELETE FROM quarantine WHERE last_seq < (SELECT min(seq) FROM window);";
 
-int store_drop_step(struct store *store, uint64_t before_ns, const char *reason)
+int store_drop_step(struct store *store, uint64_t before_ns, uint64_t held_seq, const char *reason)
 {
 	_guard_(db_rollback) sqlite3 *guard = store->db;
 	struct drop drop;
-	int err = find_drop(store, before_ns, &drop);
+	int err = find_drop(store, before_ns, held_seq, &drop);
 
 	if (err || !drop.windows)
 		return err;
@@ -179,8 +184,25 @@ struct maintaining {
 	const struct store_limits *limits;
 	uint64_t now_ns;
 	struct kinds kinds;
+	uint64_t held_seq; /* age drops nothing behind it */
 	uint64_t compact_seq; /* where the next group begins */
 };
+
+/* Up to which seq every sink that is in use has the windows. */
+static int find_held(struct store *store, uint64_t now_ns, uint64_t *out)
+{
+	_cleanup_stmt_ sqlite3_stmt *stmt =
+		db_prepare(store->db, "SELECT min(seq) FROM sink WHERE seen_ns>?");
+	int step;
+
+	db_bind(stmt, 1,
+		now_ns > STORE_SINK_FORGOTTEN_NS ? store_time(now_ns - STORE_SINK_FORGOTTEN_NS)
+						 : 0);
+	step = db_step(stmt);
+	if (step > 0)
+		*out = sqlite3_column_type(stmt, 0) == SQLITE_NULL ? UINT64_MAX : db_u64(stmt, 0);
+	return step < 0 ? step : 0;
+}
 
 static uint64_t ago(uint64_t now_ns, uint64_t age_ns)
 {
@@ -195,11 +217,12 @@ static int work(struct maintaining *work)
 	int done = 0;
 
 	if (limits->max_age_ns)
-		done = store_drop_step(work->store, ago(work->now_ns, limits->max_age_ns), "age");
+		done = store_drop_step(work->store, ago(work->now_ns, limits->max_age_ns),
+				       work->held_seq, "age");
 	if (!done && limits->max_bytes) {
 		done = store_used_bytes(work->store, &used);
 		if (!done && used > limits->max_bytes)
-			done = store_drop_step(work->store, 0, "bytes");
+			done = store_drop_step(work->store, 0, UINT64_MAX, "bytes");
 	}
 	if (!done && limits->compact_after_ns)
 		done = store_compact_step(work->store, &work->kinds,
@@ -219,6 +242,8 @@ int store_maintain(struct store *store, const struct store_limits *limits, uint6
 	struct maintaining maintaining = {.store = store, .limits = limits, .now_ns = now_ns};
 	int done = store->mode == STORE_WRITE ? 0 : -EINVAL;
 
+	if (!done)
+		done = find_held(store, now_ns, &maintaining.held_seq);
 	if (!done)
 		done = kinds_read(store, NULL, &maintaining.kinds);
 	if (done)

@@ -18,9 +18,10 @@ int store_compact_step(struct store *store, const struct kinds *kinds, uint64_t 
 /* Put the first run of small chunks of a dictionary together. Likewise. */
 int store_compact_dict(struct store *store);
 
-/* Drop some of the oldest windows, those that ended before @before_ns (0: whenever they did), and
- * leave a tombstone with @reason; dictionaries that no window needs go with them. Likewise. */
-int store_drop_step(struct store *store, uint64_t before_ns, const char *reason);
+/* Drop some of the oldest windows, those that ended before @before_ns (0: whenever they did) and
+ * are not after @held_seq, and leave a tombstone with @reason; dictionaries that no window needs go
+ * with them. Likewise. */
+int store_drop_step(struct store *store, uint64_t before_ns, uint64_t held_seq, const char *reason);
 
 /* Bytes of the database that hold something. 0 or negative errno. */
 int store_used_bytes(struct store *store, uint64_t *out);

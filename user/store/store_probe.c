@@ -43,7 +43,7 @@ int store_probe(const char *path, struct store_probe *out)
 	int err = look_at_file(file);
 
 	if (!err)
-		err = db_open(file, false, &db);
+		err = db_open(file, DB_READ, &db);
 	if (err)
 		return err;
 	err = schema_version(db, &version);

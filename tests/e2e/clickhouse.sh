@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+# Sourced, after cases.sh, by the tests that need a ClickHouse server: one of the test's own, on loopback, with its
+# configuration and its data below $TMPDIR. It is killed with the test.
+
+ch_folder=$TMPDIR/clickhouse
+ch_pid=
+ch_port=
+
+# A port that is free now, and the one behind it.
+free_port()
+{
+	python3 -c '
+import socket
+while True:
+    with socket.socket() as one, socket.socket() as two:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+        try:
+            two.bind(("127.0.0.1", port + 1))
+        except OSError:
+            continue
+        print(port)
+        break'
+}
+
+# ch_configure: once, before the first ch_start. User fleet has the password "se:cret", default has none.
+ch_configure()
+{
+	ch_port=$(free_port) || return 1
+	mkdir -p "$ch_folder/data" "$ch_folder/tmp"
+	cat >"$ch_folder/config.xml" <<-END
+		<yandex>
+		<logger><level>warning</level><log>$ch_folder/log</log><errorlog>$ch_folder/errors</errorlog></logger>
+		<http_port>$ch_port</http_port><tcp_port>$((ch_port + 1))</tcp_port><listen_host>127.0.0.1</listen_host>
+		<path>$ch_folder/data/</path><tmp_path>$ch_folder/tmp/</tmp_path>
+		<users_config>$ch_folder/users.xml</users_config>
+		<default_profile>default</default_profile><default_database>default</default_database>
+		<mark_cache_size>67108864</mark_cache_size><max_concurrent_queries>100</max_concurrent_queries>
+		<compression><case><min_part_size>0</min_part_size><min_part_size_ratio>0</min_part_size_ratio>
+		<method>zstd</method></case></compression>
+		</yandex>
+	END
+	cat >"$ch_folder/users.xml" <<-END
+		<yandex><profiles><default><max_memory_usage>2000000000</max_memory_usage></default></profiles>
+		<users>
+		<default><password></password><networks><ip>127.0.0.1</ip></networks><profile>default</profile>
+		<quota>default</quota></default>
+		<fleet><password>se:cret</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile>
+		<quota>default</quota></fleet>
+		</users>
+		<quotas><default><interval><duration>3600</duration></interval></default></quotas></yandex>
+	END
+}
+
+# ch_start: and wait until it answers.
+ch_start()
+{
+	clickhouse-server --config-file="$ch_folder/config.xml" >"$ch_folder/out" 2>&1 &
+	ch_pid=$!
+	for _ in $(seq 300); do
+		[ "$(curl -s -m 2 "http://127.0.0.1:$ch_port/?query=SELECT+1" 2>/dev/null)" = 1 ] && return
+		kill -0 "$ch_pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	cat "$ch_folder/out" "$ch_folder/errors"
+	return 1
+}
+
+# ch_kill: as a crash, or a lack of memory, ends it.
+ch_kill()
+{
+	[ -n "$ch_pid" ] || return 0
+	kill -9 "$ch_pid" 2>/dev/null
+	wait "$ch_pid" 2>/dev/null
+	ch_pid=
+}
+
+# ch_sql DATABASE SQL: its answer.
+ch_sql()
+{
+	curl -s -m 60 "http://127.0.0.1:$ch_port/?database=$1&allow_experimental_low_cardinality_type=1" \
+		--data-binary "$2"
+}

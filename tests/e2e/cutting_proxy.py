@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""cutting_proxy.py PORT SERVER_PORT SEED: a server's answers to inserts, most of which do not arrive
+
+Each request is passed on to the server, and its answer waited for. Where the request was an insert, the answer is then
+thrown away, and the connection ended, in two of three cases: what was inserted is there, and nobody knows.
+"""
+import http.client
+import http.server
+import random
+import socket
+import sys
+
+SERVER_PORT = int(sys.argv[2])
+CHANCE = random.Random(int(sys.argv[3]))
+COUNTS = {"passed": 0, "cut": 0}
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        server = http.client.HTTPConnection("127.0.0.1", SERVER_PORT, timeout=60)
+        headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+        server.request("POST", self.path, body, headers)
+        answer = server.getresponse()
+        content = answer.read()
+        server.close()
+        if "INSERT" in self.path and CHANCE.random() < 2 / 3:
+            COUNTS["cut"] += 1
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        COUNTS["passed"] += 1
+        self.send_response(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() in ("content-encoding", "content-type"):
+                self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def do_GET(self):
+        text = f"{COUNTS['passed']} {COUNTS['cut']}\n".encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
+
+
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()

@@ -1,0 +1,259 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A local store into a real ClickHouse: nothing lost, nothing double, whatever is killed or cut, and fsck proves it.
+# timeout: 300
+# beside others
+set -u
+. tests/e2e/cases.sh
+. tests/e2e/clickhouse.sh
+
+have clickhouse-server || { skip "the fleet store" "no clickhouse-server"; exit 0; }
+
+out=$tmp/out
+store=$tmp/store.db
+mkdir -p "$out"
+children=()
+# shellcheck disable=SC2154 # of clickhouse.sh
+trap 'kill "${children[@]}" 2>/dev/null; ch_kill; wait 2>/dev/null; rm -rf "$tmp"' EXIT
+unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
+LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
+
+bp()
+{
+	"$BUILD/bpfprof" "$@"
+}
+
+# url DATABASE
+url()
+{
+	echo "clickhouse://127.0.0.1:$ch_port/$1"
+}
+
+# is WORD...: those before "is" and those behind it are the same.
+same()
+{
+	echo "$1"
+	echo "$2"
+	[ -n "$1" ] && [ "$1" = "$2" ]
+}
+
+# sums DATABASE [samples' expression]: as fleet_store prints them. The fifth value of off-cpu is the first of v.
+sums()
+{
+	ch_sql "$1" "SELECT 'cpu', toInt64(sumIf(n, k.name = 'cpu')), toInt64(sumIf(v1, k.name = 'cpu')), 'off-cpu',
+		toInt64(sumIf(n, k.name = 'off-cpu')), toInt64(sumIf(v[1], k.name = 'off-cpu')), 'samples-of-web',
+		toInt64(sumIf(n, k.name = 'cpu' AND service = 'web'))
+		FROM (SELECT service, kind, n, v1, v, name AS \"k.name\" FROM ${2:-(SELECT * FROM samples FINAL)}
+		ANY LEFT JOIN (SELECT kind, name FROM kinds) USING kind) FORMAT TSV" | tr '\t' ' '
+}
+
+# total FILE...: what fleet_store printed, in sum.
+total()
+{
+	awk '{ a += $2; b += $3; c += $5; d += $6; e += $8 }
+	END { printf "cpu %.0f %.0f off-cpu %.0f %.0f samples-of-web %.0f\n", a, b, c, d, e }' "$@"
+}
+
+# forget_cursor STORE: it is shipped again from the start.
+forget_cursor()
+{
+	python3 -c '
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+store.execute("UPDATE sink SET seq=0")
+store.commit()' "$1"
+}
+
+# fresh DATABASE: with tables, and a store that has shipped nothing.
+fresh()
+{
+	ch_sql default "DROP DATABASE IF EXISTS $1"
+	bp store init --store "$(url "$1")" && forget_cursor "$store"
+}
+
+# whole DATABASE: fsck says so.
+whole()
+{
+	bp store fsck --store "$(url "$1")"
+}
+
+# --- A server, its tables ---
+
+ch_configure || exit 1
+holds "a server begins" ch_start
+[ $status = 0 ] || exit 1
+
+holds "init makes the database and its tables" bpfprof_into 0 init store init --store "$(url fleet)"
+holds "... says so" told "fleet': the database and 9 tables made, of version 1, by ClickHouse 18.16" init.err
+holds "... and once more does nothing" bpfprof_into 0 init store init --store "$(url fleet)"
+holds "... and says so" told "nothing is to be done" init.err
+holds "user and password in the URL" bp store init --store "clickhouse://fleet:se%3Acret@127.0.0.1:$ch_port/fleet"
+holds "... and in the environment" env CLICKHOUSE_USER=fleet CLICKHOUSE_PASSWORD=se:cret "$BUILD/bpfprof" store init \
+	--store "$(url fleet)"
+
+holds "a wrong password" bpfprof_into 1 refused store init --store "clickhouse://fleet:x@127.0.0.1:$ch_port/fleet"
+holds "... is told, with the way to give another" told "refuses user 'fleet'.*CLICKHOUSE_PASSWORD" refused.err
+holds "... and not shown" bash -c '! grep -q "fleet:x" "$1"' _ "$out/refused.err"
+holds "a server that is not there" bpfprof_into 1 refused store init --store "clickhouse://127.0.0.1:1/fleet"
+holds "... is told" told "clickhouse://127.0.0.1:1/fleet': .*does the server run" refused.err
+holds "the native port" bpfprof_into 1 refused store init --store "clickhouse://127.0.0.1:$((ch_port + 1))/fleet"
+holds "... is told apart" told "no ClickHouse .*HTTP interface" refused.err
+holds "no URL" bpfprof_into 2 refused store init --store "clickhouse://"
+holds "... says what is one" told "wanted: clickhouse://USER:PASSWORD@HOST:PORT/DATABASE" refused.err
+
+# --- Shipping ---
+
+"$tmp/fleet_store" "$store" 1 500 >"$out/first" || exit 1
+holds "a database without tables takes nothing" bpfprof_into 1 refused store ship --store "$store" --to "$(url default)"
+holds "... and says what makes them" told "no tables of ours: bpfprof store init" refused.err
+holds "a store is shipped" bpfprof_into 0 shipped store ship --store "$store" --to "$(url fleet)"
+holds "... all of it" told "500 windows" shipped.err
+holds "every sum is the recorded one" same "$(sums fleet)" "$(cat "$out/first")"
+holds "fsck finds nothing" whole fleet
+holds "what is shipped is not shipped again" bpfprof_into 0 shipped store ship --store "$store" --to "$(url fleet)"
+holds "... but none of it" told "0 windows with 0 samples shipped as 0 rows" shipped.err
+
+rows_before=$(ch_sql fleet "SELECT count() FROM samples FINAL")
+forget_cursor "$store"
+holds "the same spool twice" bp store ship --store "$store" --to "$(url fleet)"
+holds "... is there once under FINAL" same "$(sums fleet)" "$(cat "$out/first")"
+holds "... and grouped by the key" same "$(sums fleet "(SELECT service, version, kind, h, stack, host, src, ts, lead,
+	any(n) AS n, any(v1) AS v1, any(v) AS v FROM samples GROUP BY service, version, kind, h, stack, host, src, ts, lead)")" \
+	"$(cat "$out/first")"
+holds "... in as many rows" same "$(ch_sql fleet "SELECT count() FROM samples FINAL")" "$rows_before"
+holds "fsck finds nothing" whole fleet
+
+"$tmp/fleet_store" "$store" compact
+forget_cursor "$store"
+holds "shipped again after it was compacted" bp store ship --store "$store" --to "$(url fleet)"
+holds "... it is the same" same "$(sums fleet) $(ch_sql fleet "SELECT count() FROM samples FINAL")" \
+	"$(cat "$out/first") $rows_before"
+holds "fsck finds nothing" whole fleet
+
+# --- Killed, cut ---
+
+# ship_to_end DATABASE: until it says that all is there; what it takes goes to $tries.
+ship_to_end()
+{
+	tries=0
+	until bp store ship --store "$store" --to "${2:-$(url "$1")}"; do
+		tries=$((tries + 1))
+		[ $tries -lt 400 ] || return 1
+		sleep 0.05
+	done
+}
+
+# ship_killed DATABASE COUNT: at any moment, while windows are added.
+ship_killed()
+{
+	kills=0
+	while [ $kills -lt "$2" ]; do
+		bp store ship --store "$store" --to "$(url "$1")" &
+		local pid=$!
+		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+		if kill -9 $pid 2>/dev/null; then
+			kills=$((kills + 1))
+		fi
+		wait $pid 2>/dev/null
+	done
+	return 0
+}
+
+"$tmp/fleet_store" "$store" 2000 200 20 >"$out/second" &
+writer=$!
+children+=($writer)
+holds "a shipper that is killed at random" eval 'fresh kills && ship_killed kills 25'
+wait $writer
+holds "... and then is not" ship_to_end kills
+holds "every sum is the recorded one" same "$(sums kills)" "$(total "$out/first" "$out/second")"
+holds "fsck finds nothing" whole kills
+
+# A server that dies and comes back, three times, while everything is shipped.
+server_killed()
+{
+	ship_killed restarts 3
+	for _ in 1 2 3; do
+		bp store ship --store "$store" --to "$(url restarts)" &
+		local pid=$!
+		sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
+		ch_kill
+		wait $pid
+		forget_cursor "$store"
+		bp store ship --store "$store" --to "$(url restarts)" && return 1
+		ch_start || return 1
+	done
+}
+holds "a server that is killed" eval 'fresh restarts && server_killed'
+holds "... and is there again" ship_to_end restarts
+holds "every sum is the recorded one" same "$(sums restarts)" "$(total "$out/first" "$out/second")"
+holds "fsck finds nothing" whole restarts
+
+proxy_port=$(free_port)
+python3 tests/e2e/cutting_proxy.py "$proxy_port" "$ch_port" 1 2>"$out/proxy" &
+children+=($!)
+for _ in $(seq 100); do
+	curl -s -m 2 "http://127.0.0.1:$proxy_port/" >/dev/null && break
+	sleep 0.05
+done
+holds "answers to inserts are cut" eval 'fresh cuts && ship_to_end cuts "clickhouse://127.0.0.1:$proxy_port/cuts"'
+read -r passed cut < <(curl -s "http://127.0.0.1:$proxy_port/")
+echo "# $cut answers cut, $passed passed" >>"$log"
+holds "... many of them" [ "$cut" -gt 10 ]
+holds "every sum is the recorded one" same "$(sums cuts)" "$(total "$out/first" "$out/second")"
+holds "fsck finds nothing" whole cuts
+
+# --- What is lost is told ---
+
+forget_cursor "$store"
+holds "windows are dropped before they are shipped" "$tmp/fleet_store" "$store" drop 450000
+lost=$(python3 -c '
+import sqlite3, sys
+print(*sqlite3.connect(sys.argv[1]).execute("SELECT count(*), sum(windows), sum(samples) FROM tombstone").fetchone())' \
+	"$store")
+holds "... some of them" [ "${lost#* }" != "None None" ]
+holds "what is left is shipped" eval 'fresh lost && bpfprof_into 0 shipped store ship --store "$store" --to "$(url lost)"'
+holds "... and it says what is not" told "windows are lost" shipped.err
+holds "the fleet's ledger has it" same "$(ch_sql lost "SELECT count(), toUInt64(sum(windows)), toUInt64(sum(lost_samples))
+	FROM batches FINAL WHERE reason = 'bytes' FORMAT TSV" | tr '\t' ' ')" "$lost"
+holds "fsck finds nothing" bpfprof_into 0 fsck store fsck --store "$(url lost)"
+read -r tombstones windows samples <<<"$lost"
+holds "... but tells of it" told "; $tombstones tombstones of $windows lost windows with $samples samples" fsck.err
+
+# --- What is wrong is found ---
+
+# finds REGEX SQL: on a fleet store with that change.
+finds()
+{
+	ch_sql fleet "$2"
+	sleep 1
+	bpfprof_into 1 fsck store fsck --store "$(url fleet)" && told "$1" fsck
+}
+
+one="(kind, host, h, ts, lead, service, stack, src) IN (SELECT kind, host, h, ts, lead, service, stack, src FROM samples
+	FINAL ORDER BY stack LIMIT 1)"
+holds "a row that is missing is found" finds "[0-9]+ rows of samples, but the ledger has [0-9]+" \
+	"ALTER TABLE samples DELETE WHERE $one"
+forget_cursor "$store"
+# The oldest windows are gone from the local store: what is there mends what it can.
+ch_sql default "DROP DATABASE fleet"
+bp store init --store "$(url fleet)" 2>>"$log"
+bp store ship --store "$store" --to "$(url fleet)" 2>>"$log"
+holds "what was shipped anew is whole" whole fleet
+holds "a row that is there twice, with another value" finds "the sums of its samples are not those of the ledger" \
+	"INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v FROM samples
+	FINAL ORDER BY stack LIMIT 1"
+holds "... and under another source" finds "[0-9]+ rows of samples, but the ledger has [0-9]+" \
+	"INSERT INTO samples SELECT service, version, kind, h, stack, host, src + 1000000, ts, lead, n, v1, v2, v3, v
+	FROM samples FINAL ORDER BY stack LIMIT 1"
+holds "... which no label set has" told "1 sources are named by samples, but are not in the dictionary" fsck
+holds "a stack that is missing" finds "1 stacks are named by samples, but are not in the dictionary" \
+	"ALTER TABLE stacks DELETE WHERE stack IN (SELECT min(stack) FROM stacks)"
+holds "a frame that is missing" finds "1 frames are named by stacks, but are not in the dictionary" \
+	"ALTER TABLE frames DELETE WHERE frame IN (SELECT min(frame) FROM frames)"
+holds "a batch that the ledger does not have" finds "rows of samples, which the ledger does not have" \
+	"ALTER TABLE batches DELETE WHERE (seq, kind) IN (SELECT seq, max(kind) FROM batches WHERE kind != 0 GROUP BY seq
+	ORDER BY seq DESC LIMIT 1)"
+holds "... nor its window" told "its batches have [0-9]+ rows in the ledger, it says [0-9]+" fsck
+holds "windows that are missing" finds "windows are missing" \
+	"ALTER TABLE batches DELETE WHERE seq IN (SELECT seq FROM batches WHERE kind = 0 ORDER BY seq DESC LIMIT 3, 2)"
+exit $status

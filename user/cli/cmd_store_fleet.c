@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cmd_store_fleet.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/parse_time.h"
+#include "cli/cli.h"
+#include "cli/store_arg.h"
+#include "clickhouse/fleet_fsck.h"
+#include "clickhouse/schema.h"
+#include "store/shipper.h"
+
+static void close_client(struct ch_client **client)
+{
+	ch_client_close(*client);
+}
+
+/* *@out is owned. 0 or negative errno after log_error(). */
+static int open_client(const char *url, struct ch_client **out)
+{
+	const char *why = NULL;
+	int err = ch_client_open(url, NULL, out, &why);
+
+	if (err == -ENOSYS)
+		log_error("store: no HTTP client: %s", http_missing());
+	else if (err == -EINVAL)
+		log_error("store: the URL of the fleet store: %s (wanted: "
+			  "clickhouse://USER:PASSWORD@HOST:PORT/DATABASE)",
+			  why);
+	else if (err)
+		log_error("store: %s", strerror(-err));
+	return err;
+}
+
+static int tell_init_error(const struct ch_client *client, const struct fleet_init *init, int err)
+{
+	_cleanup_(buf_deinit) struct buf why;
+
+	buf_init(&why, BUF_NO_MAX);
+	if (err == -EPROTONOSUPPORT)
+		buf_printf(&why, "the server is of release %u.%u: 18.16 or a later one is needed",
+			   init->server_version / 1000, init->server_version % 1000);
+	else if (err == -EPROTO && init->version_before)
+		buf_printf(&why,
+			   "its tables are of version %u, and this program makes version %u: a "
+			   "newer bpfprof is needed",
+			   init->version_before, FLEET_SCHEMA_VERSION);
+	else
+		ch_client_explain(client, &why);
+	log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
+	return CLI_FAILED;
+}
+
+int fleet_init_run(const char *url)
+{
+	_cleanup_(close_client) struct ch_client *client = NULL;
+	struct fleet_init init = {0};
+	int err = open_client(url, &client);
+
+	if (err)
+		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	err = fleet_schema_init(client, &init);
+	if (err)
+		return tell_init_error(client, &init, err);
+	if (init.tables_made || init.version_before != FLEET_SCHEMA_VERSION)
+		log_info("store '%s': %s%u tables made, of version %u, by ClickHouse %u.%u%s",
+			 ch_client_name(client), init.database_made ? "the database and " : "",
+			 init.tables_made, FLEET_SCHEMA_VERSION, init.server_version / 1000,
+			 init.server_version % 1000,
+			 init.has_codecs ? ""
+					 : " (without codecs: let the server compress by zstd)");
+	else
+		log_info("store '%s' is of version %u: nothing is to be done",
+			 ch_client_name(client), init.version_before);
+	return CLI_OK;
+}
+
+/* @text of @option as a time into *@out, which stays where there is none. */
+static int take_time(const char *option, const char *text, uint64_t now_ns, uint64_t *out)
+{
+	if (!text || !parse_time_ns(text, now_ns, out))
+		return 0;
+	log_error("option '%s': '%s' is no time (wanted: " PARSE_TIME_FORMS ")", option, text);
+	return -EINVAL;
+}
+
+static int tell_fsck(const char *name, const struct fleet_fsck *result, const struct buf *findings)
+{
+	_cleanup_(buf_deinit) struct buf line;
+	int status = cli_print(findings);
+
+	buf_init(&line, BUF_NO_MAX);
+	buf_printf(&line,
+		   "%" PRIu64 " days, %" PRIu64 " hosts, %" PRIu64 " windows, %" PRIu64
+		   " batches, %" PRIu64 " rows, %" PRIu64 " samples",
+		   result->days, result->hosts, result->windows, result->batches, result->rows,
+		   result->samples);
+	if (result->tombstones)
+		buf_printf(&line,
+			   "; %" PRIu64 " tombstones of %" PRIu64 " lost windows with %" PRIu64
+			   " samples",
+			   result->tombstones, result->lost_windows, result->lost_samples);
+	if (result->findings) {
+		log_error("store '%s': %" PRIu64 " finding%s in %s", name, result->findings,
+			  result->findings == 1 ? "" : "s", buf_cstr(&line));
+		return CLI_FAILED;
+	}
+	log_info("store '%s' is whole: %s", name, buf_cstr(&line));
+	return status;
+}
+
+int fleet_fsck_run(const char *url, const char *since, const char *until)
+{
+	_cleanup_(close_client) struct ch_client *client = NULL;
+	_cleanup_(buf_deinit) struct buf findings;
+	_cleanup_(buf_deinit) struct buf why;
+	const uint64_t now_ns = clock_realtime_ns();
+	uint64_t from_ns = 0, to_ns = UINT64_MAX;
+	struct fleet_fsck result;
+	int err;
+
+	buf_init(&findings, BUF_NO_MAX);
+	buf_init(&why, BUF_NO_MAX);
+	if (take_time("--since", since, now_ns, &from_ns) ||
+	    take_time("--until", until, now_ns, &to_ns))
+		return CLI_USAGE;
+	err = open_client(url, &client);
+	if (err)
+		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	err = fleet_schema_check(client, &why);
+	if (!err) {
+		err = fleet_fsck(client, from_ns, to_ns, &result, &findings);
+		if (!err)
+			return tell_fsck(ch_client_name(client), &result, &findings);
+		ch_client_explain(client, &why);
+	}
+	log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
+	return CLI_FAILED;
+}
+
+static void close_store(struct store **store)
+{
+	store_close(*store);
+}
+
+static void close_shipper(struct shipper **shipper)
+{
+	shipper_close(*shipper);
+}
+
+/* A refusal is followed by another attempt, which finds out which window it is about. */
+static int ship_all(struct shipper *shipper, struct buf *why)
+{
+	uint32_t refusals = 0;
+	int err;
+
+	do {
+		buf_reset(why);
+		err = shipper_step(shipper, true, why);
+		refusals = err == -EINVAL ? refusals + 1 : 0;
+	} while (err > 0 || (err == -EINVAL && refusals < 3));
+	return err;
+}
+
+int fleet_ship_run(const char *path, const char *url)
+{
+	const struct shipper_opts opts = {.url = url};
+	_cleanup_(close_store) struct store *store = NULL;
+	_cleanup_(close_shipper) struct shipper *shipper = NULL;
+	_cleanup_(buf_deinit) struct buf why;
+	const struct shipper_status *status;
+	int err = store_arg_open_to_ship(path, &store);
+
+	buf_init(&why, BUF_NO_MAX);
+	if (err)
+		return CLI_FAILED;
+	err = shipper_open(store, &opts, &shipper, &why);
+	if (err) {
+		log_error("sink: %s", buf_cstr(&why));
+		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	}
+	err = ship_all(shipper, &why);
+	status = shipper_status(shipper);
+	log_info("sink '%s': %" PRIu64 " windows with %" PRIu64 " samples shipped as %" PRIu64
+		 " rows, %" PRIu64 " dictionary rows, %" PRIu64 " bytes",
+		 shipper_name(shipper), status->windows, status->samples, status->rows,
+		 status->dict_rows, status->sent_bytes);
+	if (status->tombstones || status->quarantined)
+		log_warn("sink '%s': %" PRIu64 " windows are lost, %" PRIu64
+			 " of them refused or damaged: the fleet's ledger says so",
+			 shipper_name(shipper), status->tombstones, status->quarantined);
+	if (err)
+		log_error("sink '%s': %s; what it has not got yet stays in the store",
+			  shipper_name(shipper), buf_cstr(&why));
+	return err ? CLI_FAILED : CLI_OK;
+}

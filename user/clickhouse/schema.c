@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clickhouse/schema.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/cleanup.h"
+
+#define VALUES "n Int64, v1 Int64, v2 Int64, v3 Int64, v Array(Int64)"
+
+const struct fleet_table fleet_tables[] = {
+	{
+		.name = "samples",
+		.columns = "service LowCardinality(String), version LowCardinality(String), "
+			   "kind UInt64, h DateTime('UTC'), stack UInt64, host UInt64, src UInt64, "
+			   "ts UInt16, lead UInt32, " VALUES,
+		.version = "",
+		.partition = "toYYYYMMDD(h)",
+		.primary = "service, version, kind, h, stack",
+		.order = "service, version, kind, h, stack, host, src, ts, lead",
+	},
+	{
+		.name = "stacks",
+		.columns = "day Date, service LowCardinality(String), stack UInt64, "
+			   "frames Array(UInt64)",
+		.version = "",
+		.partition = "toYYYYMMDD(day)",
+		.primary = "service",
+		.order = "service, frames",
+	},
+	{
+		.name = "frames",
+		.columns = "day Date, frame UInt64, flags UInt16, path String, build_id String, "
+			   "address UInt64, names Array(String), system_names Array(String), "
+			   "files Array(String), lines Array(UInt32), start_lines Array(UInt32), "
+			   "named UInt8",
+		.version = "named",
+		.partition = "toYYYYMMDD(day)",
+		.primary = "build_id, address",
+		.order = "build_id, address, frame",
+	},
+	{
+		.name = "sources",
+		.columns = "day Date, host UInt64, src UInt64, service LowCardinality(String), "
+			   "version LowCardinality(String), keys Array(String), vals Array(String)",
+		.version = "",
+		.partition = "toYYYYMMDD(day)",
+		.primary = "service, version",
+		.order = "service, version, host, src",
+	},
+	{
+		.name = "hosts",
+		.columns = "host UInt64, id String, name String, seen DateTime('UTC')",
+		.version = "seen",
+		.partition = "",
+		.primary = "host",
+		.order = "host",
+	},
+	{
+		.name = "kinds",
+		.columns = "kind UInt64, name String, types Array(String), units Array(String), "
+			   "default_value UInt8, period_type String, period_unit String, "
+			   "period Int64, event String",
+		.version = "",
+		.partition = "",
+		.primary = "name, kind",
+		.order = "name, kind",
+	},
+	{
+		.name = "batches",
+		.columns =
+			"h DateTime('UTC'), host UInt64, kind UInt64, seq UInt64, last_seq UInt64, "
+			"prev_seq UInt64, start_ns UInt64, end_ns UInt64, covered_ns UInt64, "
+			"windows UInt64, boot_id String, instance UInt64, epoch UInt64, "
+			"last_epoch UInt64, rows UInt64, " VALUES
+			", recorded UInt64, lost UInt64, never_ran UInt64, lost_samples UInt64, "
+			"reason String, ledger String, agent String",
+		.version = "",
+		.partition = "toYYYYMMDD(h)",
+		.primary = "host, kind, seq",
+		.order = "host, kind, seq",
+	},
+	{
+		.name = "rollup_1h",
+		.columns = "service LowCardinality(String), version LowCardinality(String), "
+			   "kind UInt64, h DateTime('UTC'), stack UInt64, built UInt64, " VALUES,
+		.version = "built",
+		.partition = "toYYYYMM(h)",
+		.primary = "service, version, kind, h",
+		.order = "service, version, kind, h, stack",
+	},
+	{
+		.name = "migrations",
+		.columns = "version UInt32, at DateTime('UTC'), server String",
+		.version = "",
+		.partition = "",
+		.primary = "version",
+		.order = "version",
+	},
+};
+
+const size_t fleet_table_cnt = sizeof(fleet_tables) / sizeof(*fleet_tables);
+
+/* What the columns of samples and others are stored as, where the server has codecs. */
+static const char *const codecs[] = {
+	"samples MODIFY COLUMN h DateTime('UTC') CODEC(Delta(4), ZSTD(1)), "
+	"MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), MODIFY COLUMN host UInt64 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN src UInt64 CODEC(Delta(8), ZSTD(1)), "
+	"MODIFY COLUMN ts UInt16 CODEC(Delta(2), ZSTD(1)), "
+	"MODIFY COLUMN lead UInt32 CODEC(ZSTD(1)), MODIFY COLUMN kind UInt64 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN n Int64 CODEC(ZSTD(1)), MODIFY COLUMN v1 Int64 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN v2 Int64 CODEC(ZSTD(1)), MODIFY COLUMN v3 Int64 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN v Array(Int64) CODEC(ZSTD(1))",
+	"stacks MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN frames Array(UInt64) CODEC(ZSTD(3))",
+	"frames MODIFY COLUMN names Array(String) CODEC(ZSTD(3)), "
+	"MODIFY COLUMN system_names Array(String) CODEC(ZSTD(3)), "
+	"MODIFY COLUMN files Array(String) CODEC(ZSTD(3)), "
+	"MODIFY COLUMN address UInt64 CODEC(Delta(8), ZSTD(1))",
+	"sources MODIFY COLUMN vals Array(String) CODEC(ZSTD(3)), "
+	"MODIFY COLUMN keys Array(String) CODEC(ZSTD(3))",
+	"batches MODIFY COLUMN ledger String CODEC(ZSTD(3))",
+};
+
+void fleet_add_create(const struct fleet_table *table, struct buf *out)
+{
+	buf_printf(out, "CREATE TABLE IF NOT EXISTS %s (%s) ENGINE = ReplacingMergeTree",
+		   table->name, table->columns);
+	if (*table->version)
+		buf_printf(out, "(%s)", table->version);
+	if (*table->partition)
+		buf_printf(out, " PARTITION BY %s", table->partition);
+	buf_printf(out, " PRIMARY KEY (%s) ORDER BY (%s)", table->primary, table->order);
+}
+
+/* A statement without an answer; @sql is freed of what it held. */
+static int run(struct ch_client *client, struct buf *sql)
+{
+	int err = sql->err ? sql->err : ch_client_query(client, buf_cstr(sql), NULL);
+
+	buf_reset(sql);
+	return err;
+}
+
+static int make_database(struct ch_client *client, struct fleet_init *init)
+{
+	_cleanup_(buf_deinit) struct buf sql;
+	const char *database = ch_client_url(client)->database;
+	int err;
+
+	buf_init(&sql, BUF_NO_MAX);
+	err = ch_client_query(client, "SELECT 1", NULL);
+	if (err != -ENOENT)
+		return err;
+	buf_printf(&sql, "CREATE DATABASE IF NOT EXISTS `%s`", database);
+	err = sql.err ? sql.err : ch_client_query_server(client, buf_cstr(&sql), NULL);
+	init->database_made = !err;
+	return err;
+}
+
+static int has_table(struct ch_client *client, const char *name, bool *out)
+{
+	_cleanup_(buf_deinit) struct buf sql;
+	uint64_t cnt = 0;
+	int err;
+
+	buf_init(&sql, BUF_NO_MAX);
+	buf_printf(&sql,
+		   "SELECT count() FROM system.tables WHERE database = currentDatabase() AND name "
+		   "= '%s'",
+		   name);
+	err = sql.err ? sql.err : ch_client_number(client, buf_cstr(&sql), &cnt);
+	if (!err)
+		*out = cnt > 0;
+	return err;
+}
+
+static int make_table(struct ch_client *client, const struct fleet_table *table,
+		      struct fleet_init *init)
+{
+	_cleanup_(buf_deinit) struct buf sql;
+	bool is_there = false;
+	int err = has_table(client, table->name, &is_there);
+
+	buf_init(&sql, BUF_NO_MAX);
+	if (err || is_there)
+		return err;
+	fleet_add_create(table, &sql);
+	err = run(client, &sql);
+	init->tables_made += !err;
+	return err;
+}
+
+static int add_codecs(struct ch_client *client)
+{
+	_cleanup_(buf_deinit) struct buf sql;
+	int err = 0;
+
+	buf_init(&sql, BUF_NO_MAX);
+	for (size_t i = 0; i < sizeof(codecs) / sizeof(*codecs) && !err; i++) {
+		buf_printf(&sql, "ALTER TABLE %s", codecs[i]);
+		err = run(client, &sql);
+	}
+	return err;
+}
+
+static int note_version(struct ch_client *client, uint32_t server)
+{
+	_cleanup_(buf_deinit) struct buf sql;
+
+	buf_init(&sql, BUF_NO_MAX);
+	buf_printf(&sql,
+		   "INSERT INTO migrations (version, at, server) SELECT toUInt32(%u), now(), "
+		   "'%u.%u'",
+		   FLEET_SCHEMA_VERSION, server / 1000, server % 1000);
+	return run(client, &sql);
+}
+
+int fleet_schema_version(struct ch_client *client, uint32_t *out)
+{
+	uint64_t version = 0;
+	bool is_there = false;
+	int err = has_table(client, "migrations", &is_there);
+
+	if (!err && is_there)
+		err = ch_client_number(client, "SELECT toUInt64(max(version)) FROM migrations",
+				       &version);
+	if (err)
+		return err;
+	if (!version)
+		return -ENOENT;
+	*out = version <= UINT32_MAX ? (uint32_t)version : UINT32_MAX;
+	return 0;
+}
+
+int fleet_schema_check(struct ch_client *client, struct buf *why)
+{
+	uint32_t version = 0;
+	int err = fleet_schema_version(client, &version);
+
+	if (!err && version == FLEET_SCHEMA_VERSION)
+		return 0;
+	if (!err)
+		buf_printf(why, "its tables are of version %u, this program's of version %u: %s",
+			   version, FLEET_SCHEMA_VERSION,
+			   version > FLEET_SCHEMA_VERSION
+				   ? "a newer bpfprof made them, and is needed here"
+				   : "bpfprof store migrate --store URL brings them up");
+	else if (err == -ENOENT && !ch_client_error(client)->code)
+		buf_add_str(why, "it has no tables of ours: bpfprof store init --store URL makes "
+				 "them");
+	else
+		ch_client_explain(client, why);
+	return err ? err : -ENOTSUP;
+}
+
+static int check_versions(struct ch_client *client, struct fleet_init *init)
+{
+	int err = ch_client_version(client, &init->server_version);
+
+	if (!err && init->server_version < CH_VERSION_MIN)
+		err = -EPROTONOSUPPORT;
+	if (!err)
+		err = make_database(client, init);
+	if (!err)
+		err = fleet_schema_version(client, &init->version_before);
+	if (err == -ENOENT)
+		err = 0;
+	if (!err && init->version_before > FLEET_SCHEMA_VERSION)
+		err = -EPROTO;
+	return err;
+}
+
+int fleet_schema_init(struct ch_client *client, struct fleet_init *out)
+{
+	struct fleet_init init = {0};
+	int err = check_versions(client, &init);
+
+	for (size_t i = 0; i < fleet_table_cnt && !err; i++)
+		err = make_table(client, &fleet_tables[i], &init);
+	init.has_codecs = init.server_version >= CH_VERSION_CODECS;
+	if (!err && init.has_codecs && init.version_before < FLEET_SCHEMA_VERSION)
+		err = add_codecs(client);
+	/* Last: a version that is noted is all there. */
+	if (!err && init.version_before < FLEET_SCHEMA_VERSION)
+		err = note_version(client, init.server_version);
+	if (!err || init.server_version)
+		*out = init;
+	return err;
+}

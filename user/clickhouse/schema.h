@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables of a fleet store. What a host stored (store/store.h) goes into them window by window,
+ * and a second time changes nothing: every row's key tells which batch it is of, and the tables
+ * keep one row of each key (ReplacingMergeTree). So they are read FINAL, or grouped by their key.
+ *
+ *	samples   sorted by stack within the hour, so that what is the same in many rows lies
+ *	          together: a column costs where it changes. `h` is the hour (UTC) of the window's
+ *	          start, `ts` the second within it, and h + ts + lead is the window's `seq`: lead is
+ *	          0 but for windows that began within one second, or after the clock was set back.
+ *	          (host, h, ts, lead) is one window, (kind, host, h, ts, lead) one batch.
+ *	          n is the kind's first value (a count), v1 .. v3 the next three, v those behind
+ *	kinds     what the values of a kind are: kind is a hash of name, types, units, default,
+ *	          period, event, so that another rate is another kind of the same name
+ *	stacks    frames, root first; stack is a hash of (service, frames)
+ *	frames    code, by its place; names innermost inlined call first, as lines. A row with names
+ *	          replaces one without (`named`: how many)
+ *	sources   the labels that samples of (host, src) have, keys sorted. The same labels have
+ *	          another src each day
+ *	hosts     host is a hash of the id that the host's store was given when it was made
+ *	batches   the ledger. kind 0 is the window itself, written when all of it is there; each of
+ *	          its batches has a row with rows and sums, and the window's rows are theirs in
+ *	          sum. reason != '' is a tombstone: windows
+ *	          seq..last_seq are lost. prev_seq is the last_seq of what came before, so that
+ *	          the chain has no hole where nothing is missing
+ *	rollup_1h sums by hour, without hosts; made again where batches came late
+ *
+ * stacks, frames and sources are there for each day (UTC) on which samples name them, so that a day
+ * is dropped as a whole. Columns are what 18.16 and today's releases both have; where there are
+ * codecs, they are given some after that.
+ */
+#ifndef BPFPROF_CLICKHOUSE_SCHEMA_H
+#define BPFPROF_CLICKHOUSE_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "clickhouse/client.h"
+
+enum {
+	FLEET_SCHEMA_VERSION = 1,
+	FLEET_VALUE_COLUMNS = 4, /* n, v1 .. v3 */
+	FLEET_WINDOW_KIND = 0, /* of batches: the window itself */
+};
+
+struct fleet_table {
+	const char *name;
+	const char *columns; /* "name Type, ..." */
+	const char *version; /* of the rows with one key the one with the largest stays; "": the
+				last */
+	const char *partition; /* an expression; "": one */
+	const char *primary, *order; /* lists of columns */
+};
+
+extern const struct fleet_table fleet_tables[];
+extern const size_t fleet_table_cnt;
+
+/* Append the statement that makes @table, where it is not there, for a single server. */
+void fleet_add_create(const struct fleet_table *table, struct buf *out);
+
+/* What fleet_schema_init() did. */
+struct fleet_init {
+	uint32_t server_version; /* ch_client_version() */
+	uint32_t version_before; /* of the schema; 0: there was none */
+	uint32_t tables_made;
+	bool database_made, has_codecs;
+};
+
+/*
+ * Make what is missing of the database and its tables, and bring the schema to
+ * FLEET_SCHEMA_VERSION; once more changes nothing. 0 or negative errno as ch_client_query();
+ * -EPROTONOSUPPORT: the server is older than CH_VERSION_MIN; -EPROTO: a newer bpfprof made it.
+ */
+int fleet_schema_init(struct ch_client *client, struct fleet_init *out);
+
+/*
+ * Is the schema there, and this program's? 0, or negative errno with the reason and the fix in
+ * @why: -ENOENT, -ENOTSUP, or as ch_client_query().
+ */
+int fleet_schema_check(struct ch_client *client, struct buf *why);
+
+/* The version of the schema that is there. 0; -ENOENT: none, fleet_schema_init() makes it; or
+ * negative errno. */
+int fleet_schema_version(struct ch_client *client, uint32_t *out);
+
+#endif

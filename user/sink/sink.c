@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/sink.h"
+
+#include <errno.h>
+
+#include "sink/clickhouse.h"
+
+static const struct sink_ops *const kinds[] = {&clickhouse_sink};
+
+static const struct sink_ops *find(const char *url, struct buf *why)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (kinds[i]->is_url(url))
+			return kinds[i];
+	buf_add_str(why, "not the URL of a sink (wanted: clickhouse://HOST/DATABASE)");
+	return NULL;
+}
+
+int sink_open(const char *url, const struct sink_opts *opts, struct sink **out, struct buf *why)
+{
+	const struct sink_ops *ops = find(url, why);
+	struct sink *sink;
+	int err = ops ? ops->open(url, opts, &sink, why) : -EINVAL;
+
+	if (err)
+		return err;
+	sink->ops = ops;
+	*out = sink;
+	return 0;
+}
+
+void sink_close(struct sink *sink)
+{
+	if (sink)
+		sink->ops->close(sink);
+}
+
+int sink_name(const char *url, struct buf *out, struct buf *why)
+{
+	const struct sink_ops *ops = find(url, why);
+
+	return ops ? ops->name(url, out, why) : -EINVAL;
+}
