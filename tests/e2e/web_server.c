@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 			opts.tls_key = optarg;
 			break;
 		case 's':
-			opts.store_path = optarg;
+			opts.store_url = optarg;
 			break;
 		case 'p':
 			on_demand.program = optarg;

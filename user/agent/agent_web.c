@@ -73,7 +73,7 @@ int agent_web_open(struct agent *agent)
 		.token_file = listen->token_file,
 		.tls_cert = listen->tls_cert,
 		.tls_key = listen->tls_key,
-		.store_path = agent->store_path,
+		.store_url = agent->store_path,
 		.host = &agent->host_of_web,
 		.is_optional = listen->is_default,
 	};

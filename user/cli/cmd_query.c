@@ -286,7 +286,7 @@ static int ask_flame(struct query *query, struct buf *why)
 	if (err)
 		return CLI_USAGE;
 	confine_reader(false);
-	err = store_arg_open(query->path, &query->store);
+	err = store_arg_open_source(query->path, &query->store);
 	return err ? CLI_FAILED : query_flame(query, &outputs, &viewer);
 }
 
@@ -301,14 +301,14 @@ static int ask_diff(struct query *query, struct buf *why)
 	if (err)
 		return why->len ? CLI_USAGE : CLI_FAILED;
 	confine_reader(false);
-	err = store_arg_open(query->path, &query->store);
+	err = store_arg_open_source(query->path, &query->store);
 	return err ? CLI_FAILED : query_diff(query, &opts, &outputs);
 }
 
 static int ask_table(struct query *query, enum view view)
 {
 	confine_reader(false);
-	if (store_arg_open(query->path, &query->store))
+	if (store_arg_open_source(query->path, &query->store))
 		return CLI_FAILED;
 	return view == VIEW_TOP	     ? query_top(query)
 	       : view == VIEW_LABELS ? query_labels(query)

@@ -71,14 +71,14 @@ static bool check(const struct serve_opts *opts)
 /* The signals are blocked from before the first thread on. */
 static int serve_until_told(const char *path, struct web_server *server, const sigset_t *ends)
 {
-	struct store *store;
+	struct store_source *store;
 	int number;
 
 	confine_server();
 	/* What is wrong with it is told now, and not only to who asks. */
-	if (store_arg_open(path, &store))
+	if (store_arg_open_source(path, &store))
 		return CLI_FAILED;
-	store_close(store);
+	store_source_close(store);
 	if (web_server_run(server))
 		return CLI_FAILED;
 	log_info("serving '%s' at %s", path, web_server_address(server));
@@ -101,7 +101,7 @@ static int run(struct serve_opts *opts)
 	sigaddset(&ends, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	opts->web.store_path = path;
+	opts->web.store_url = path;
 	if (web_server_open(&opts->web, &server))
 		return CLI_FAILED;
 	status = serve_until_told(path, server, &ends);

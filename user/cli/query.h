@@ -13,6 +13,7 @@
 #include "profile/ledger.h"
 #include "store/key_list.h"
 #include "store/match_list.h"
+#include "store/source.h"
 
 /* The fields that the option table fills. */
 struct query_opts {
@@ -38,7 +39,7 @@ struct query {
 	struct query_range range, before;
 	struct match_list where;
 	struct key_list by;
-	struct store *store; /* owned */
+	struct store_source *store; /* owned */
 };
 
 /*

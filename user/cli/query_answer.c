@@ -35,7 +35,7 @@ int query_refuse_kind(const struct query *query)
 	int err;
 
 	buf_init(&names.text, BUF_NO_MAX);
-	err = store_each_kind(query->store, 0, UINT64_MAX, add_kind, &names);
+	err = store_source_each_kind(query->store, 0, UINT64_MAX, add_kind, &names);
 	if (!err && !names.text.len) {
 		log_error("store '%s': nothing is stored yet (is the agent running? bpfprof "
 			  "agent)",
@@ -55,8 +55,8 @@ int query_read(const struct query *query, const struct query_range *range, const
 {
 	const struct store_query question = query_for_store(query, range, keep);
 	struct query_answer answer = {.range = *range};
-	int err =
-		store_read(query->store, &question, &answer.prof, &answer.ledger, &answer.coverage);
+	int err = store_source_read(query->store, &question, &answer.prof, &answer.ledger,
+				    &answer.coverage);
 
 	if (err == -ENOENT)
 		return query_refuse_kind(query);
@@ -157,8 +157,8 @@ void query_explain_empty(const struct query *query, const struct query_range *ra
 
 	buf_printf(out, "store '%s': no samples of kind '%s' from ", query->path, query->kind);
 	query_add_range(range, out);
-	if (store_coverage(query->store, range->from_ns, range->to_ns, &here) ||
-	    store_coverage(query->store, 0, UINT64_MAX, &all))
+	if (store_source_coverage(query->store, range->from_ns, range->to_ns, &here) ||
+	    store_source_coverage(query->store, 0, UINT64_MAX, &all))
 		return;
 	if (here.window_cnt && query->where.cnt) {
 		buf_add_str(out, " that match '");

@@ -124,7 +124,7 @@ int query_init(struct query *query, const struct query_opts *opts, struct buf *w
 
 void query_deinit(struct query *query)
 {
-	store_close(query->store);
+	store_source_close(query->store);
 	match_list_deinit(&query->where);
 	key_list_deinit(&query->by);
 	query->store = NULL;

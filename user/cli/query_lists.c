@@ -89,9 +89,11 @@ static int list_init(struct list *list, const struct query *query)
 	*list = (struct list){.query = query};
 	err = strtab_init(&list->strings);
 	if (!err)
-		err = store_coverage(query->store, range->from_ns, range->to_ns, &list->coverage);
+		err = store_source_coverage(query->store, range->from_ns, range->to_ns,
+					    &list->coverage);
 	if (!err)
-		err = store_each_kind(query->store, range->from_ns, range->to_ns, add_kind, list);
+		err = store_source_each_kind(query->store, range->from_ns, range->to_ns, add_kind,
+					     list);
 	return err;
 }
 
@@ -244,9 +246,10 @@ static int read_labels(struct list *list)
 		list->unit = list->rows[i].unit;
 	}
 	list->cnt = 0;
-	err = store_each_label(query->store, &question, add_label, list);
+	err = store_source_each_label(query->store, &question, add_label, list);
 	if (!err)
-		err = store_timeline(query->store, &question, NULL, NULL, 1, add_total, list);
+		err = store_source_timeline(query->store, &question, NULL, NULL, 1, add_total,
+					    list);
 	return err;
 }
 

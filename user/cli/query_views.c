@@ -32,7 +32,7 @@ static int refuse_label(const struct query *query, const char *name)
 	int err;
 
 	buf_init(&known, BUF_NO_MAX);
-	err = store_each_label(query->store, &question, add_key, &known);
+	err = store_source_each_label(query->store, &question, add_key, &known);
 	if (err)
 		return err;
 	log_error("no sample has a label '%s' (--by); there are: %s", name,

@@ -86,7 +86,8 @@ int store_arg_probe(const char *path, struct store_probe *out)
 	return 0;
 }
 
-static int open_store(const char *path, enum store_mode mode, struct store **out)
+/* Is the store at @path one that this program reads? 0, or negative errno after log_error(). */
+static int check(const char *path)
 {
 	struct store_probe probe;
 	int err = store_arg_probe(path, &probe);
@@ -99,15 +100,26 @@ static int open_store(const char *path, enum store_mode mode, struct store **out
 			  path, probe.version, probe.own_version, path);
 		return -EPROTO;
 	}
-	return store_open(path, mode, out);
+	return 0;
 }
 
 int store_arg_open(const char *path, struct store **out)
 {
-	return open_store(path, STORE_READ, out);
+	int err = check(path);
+
+	return err ? err : store_open(path, STORE_READ, out);
+}
+
+int store_arg_open_source(const char *path, struct store_source **out)
+{
+	int err = check(path);
+
+	return err ? err : store_source_open_file(path, out);
 }
 
 int store_arg_open_to_ship(const char *path, struct store **out)
 {
-	return open_store(path, STORE_SHIP, out);
+	int err = check(path);
+
+	return err ? err : store_open(path, STORE_SHIP, out);
 }

@@ -3,7 +3,7 @@
 #ifndef BPFPROF_CLI_STORE_ARG_H
 #define BPFPROF_CLI_STORE_ARG_H
 
-#include "store/store.h"
+#include "store/source.h"
 #include "store/store_probe.h"
 
 /* For the help of the commands that take one. */
@@ -23,5 +23,8 @@ int store_arg_open(const char *path, struct store **out);
 
 /* The same, for what sinks have to be noted in it. */
 int store_arg_open_to_ship(const char *path, struct store **out);
+
+/* The same for those who only ask; *@out is owned (store_source_close()). */
+int store_arg_open_source(const char *path, struct store_source **out);
 
 #endif

@@ -39,7 +39,7 @@ static int add_kind_name(void *arg, const char *name, const struct profile_value
 void web_answer_info(struct web_site *site, const struct web_request *request,
 		     struct web_reply *reply)
 {
-	struct store *store = web_site_store(site, reply);
+	struct store_source *store = web_site_store(site, reply);
 	struct store_coverage coverage = {0};
 	char host[HOST_BYTES] = "";
 	struct json js;
@@ -47,7 +47,7 @@ void web_answer_info(struct web_site *site, const struct web_request *request,
 
 	if (!store)
 		return;
-	err = store_coverage(store, 0, INT64_MAX, &coverage);
+	err = store_source_coverage(store, 0, INT64_MAX, &coverage);
 	gethostname(host, sizeof(host) - 1);
 	web_reply_begin_json(reply, &js);
 	json_kv_str(&js, "version", BPFPROF_VERSION);
@@ -57,11 +57,11 @@ void web_answer_info(struct web_site *site, const struct web_request *request,
 	json_key(&js, "kinds");
 	json_array_begin(&js);
 	if (!err)
-		err = store_each_kind(store, 0, INT64_MAX, add_kind_name, &js);
+		err = store_source_each_kind(store, 0, INT64_MAX, add_kind_name, &js);
 	json_array_end(&js);
 	web_reply_end_json(reply, &js);
 	if (err)
-		web_reply_fail_store(reply, "", err);
+		web_reply_fail_store(reply, store, "", err);
 }
 
 static int add_kind(void *arg, const char *name, const struct profile_value_type *types,
@@ -91,7 +91,7 @@ void web_answer_kinds(struct web_site *site, const struct web_request *request,
 		      struct web_reply *reply)
 {
 	_cleanup_(web_selection_deinit) struct web_selection selection = {0};
-	struct store *store = web_site_store(site, reply);
+	struct store_source *store = web_site_store(site, reply);
 	struct json js;
 	int err;
 
@@ -100,11 +100,12 @@ void web_answer_kinds(struct web_site *site, const struct web_request *request,
 	web_reply_begin_json(reply, &js);
 	json_key(&js, "kinds");
 	json_array_begin(&js);
-	err = store_each_kind(store, selection.query.from_ns, selection.query.to_ns, add_kind, &js);
+	err = store_source_each_kind(store, selection.query.from_ns, selection.query.to_ns,
+				     add_kind, &js);
 	json_array_end(&js);
 	web_reply_end_json(reply, &js);
 	if (err)
-		web_reply_fail_store(reply, "", err);
+		web_reply_fail_store(reply, store, "", err);
 }
 
 /* The unit in which a kind is counted. */
@@ -169,13 +170,13 @@ static void add_msec(double ns, struct json *js)
 }
 
 /* The whole timeline. 0, or what the store says. */
-static int add_timeline(struct store *store, const struct web_request *request,
+static int add_timeline(struct store_source *store, const struct web_request *request,
 			const struct store_query *query, size_t point_cnt, struct json *js)
 {
 	const char *by = web_target_get(request->target, "by");
 	_cleanup_free_ struct series *series = calloc(1, sizeof(*series));
 	struct unit unit = {.kind = query->kind};
-	int err = series ? store_each_kind(store, 0, INT64_MAX, take_unit, &unit) : -ENOMEM;
+	int err = series ? store_source_each_kind(store, 0, INT64_MAX, take_unit, &unit) : -ENOMEM;
 
 	if (err)
 		return err;
@@ -187,9 +188,9 @@ static int add_timeline(struct store *store, const struct web_request *request,
 	json_kv_str(js, "unit", unit.name);
 	json_key(js, "series");
 	json_array_begin(js);
-	err = store_timeline(store, query, by && *by ? by : NULL,
-			     web_target_get(request->target, "function"), point_cnt, add_series,
-			     series);
+	err = store_source_timeline(store, query, by && *by ? by : NULL,
+				    web_target_get(request->target, "function"), point_cnt,
+				    add_series, series);
 	json_array_end(js);
 	if (series->other_cnt) {
 		json_kv_u64(js, "others_cnt", series->other_cnt);
@@ -203,7 +204,7 @@ void web_answer_timeline(struct web_site *site, const struct web_request *reques
 			 struct web_reply *reply)
 {
 	_cleanup_(web_selection_deinit) struct web_selection selection = {0};
-	struct store *store = web_site_store(site, reply);
+	struct store_source *store = web_site_store(site, reply);
 	uint64_t point_cnt;
 	struct json js;
 	int err;
@@ -217,7 +218,7 @@ void web_answer_timeline(struct web_site *site, const struct web_request *reques
 	err = add_timeline(store, request, &selection.query, point_cnt, &js);
 	web_reply_end_json(reply, &js);
 	if (err)
-		web_reply_fail_store(reply, selection.query.kind, err);
+		web_reply_fail_store(reply, store, selection.query.kind, err);
 }
 
 struct labels {
@@ -266,7 +267,7 @@ void web_answer_labels(struct web_site *site, const struct web_request *request,
 		       struct web_reply *reply)
 {
 	_cleanup_(web_selection_deinit) struct web_selection selection = {0};
-	struct store *store = web_site_store(site, reply);
+	struct store_source *store = web_site_store(site, reply);
 	struct labels labels = {0};
 	struct json js;
 	int err;
@@ -277,10 +278,10 @@ void web_answer_labels(struct web_site *site, const struct web_request *request,
 	labels.js = &js;
 	json_key(&js, "labels");
 	json_array_begin(&js);
-	err = store_each_label(store, &selection.query, add_label, &labels);
+	err = store_source_each_label(store, &selection.query, add_label, &labels);
 	end_key(&labels);
 	json_array_end(&js);
 	web_reply_end_json(reply, &js);
 	if (err)
-		web_reply_fail_store(reply, selection.query.kind, err);
+		web_reply_fail_store(reply, store, selection.query.kind, err);
 }

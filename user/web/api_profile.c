@@ -145,7 +145,7 @@ void web_answer_coverage(struct web_site *site, const struct web_request *reques
 			 struct web_reply *reply)
 {
 	_cleanup_(web_selection_deinit) struct web_selection selection = {0};
-	struct store *store = web_site_store(site, reply);
+	struct store_source *store = web_site_store(site, reply);
 	struct store_coverage coverage = {0};
 	struct ledger ledger;
 	struct profile prof;
@@ -154,16 +154,16 @@ void web_answer_coverage(struct web_site *site, const struct web_request *reques
 	if (!store || web_selection_init(&selection, request, "from", "to", reply))
 		return;
 	selection.query.by = no_keys;
-	err = store_read(store, &selection.query, &prof, &ledger, &coverage);
+	err = store_source_read(store, &selection.query, &prof, &ledger, &coverage);
 	if (!err) {
 		profile_deinit(&prof);
 	} else if (err == -ENOENT) { /* windows without this kind, or none at all */
 		ledger_init(&ledger);
-		err = store_coverage(store, selection.query.from_ns, selection.query.to_ns,
-				     &coverage);
+		err = store_source_coverage(store, selection.query.from_ns, selection.query.to_ns,
+					    &coverage);
 	}
 	if (err) {
-		web_reply_fail_store(reply, selection.query.kind, err);
+		web_reply_fail_store(reply, store, selection.query.kind, err);
 		return;
 	}
 	show_coverage(&coverage, &ledger, reply);

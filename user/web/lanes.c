@@ -35,7 +35,7 @@ static void *run(void *arg)
 }
 
 int lane_start(struct lane *lane, size_t job_max, lane_work_fn *work, const struct web_host *host,
-	       const char *store_path)
+	       const char *store_url)
 {
 	int err = 0;
 
@@ -46,7 +46,7 @@ int lane_start(struct lane *lane, size_t job_max, lane_work_fn *work, const stru
 	for (size_t i = 0; i < LANE_THREADS && !err; i++) {
 		struct lane_thread *thread = &lane->threads[i];
 
-		web_site_init(&thread->site, host, store_path);
+		web_site_init(&thread->site, host, store_url);
 		thread->lane = lane;
 		err = pthread_create(&thread->thread, NULL, run, thread);
 		if (err)

@@ -39,7 +39,7 @@ struct lane {
 /* Start LANE_THREADS threads for at most @job_max jobs at once. 0 or negative errno; end with
  * lane_stop() in either case. */
 int lane_start(struct lane *lane, size_t job_max, lane_work_fn *work, const struct web_host *host,
-	       const char *store_path);
+	       const char *store_url);
 
 /* Take what waits to its end, and stop. */
 void lane_stop(struct lane *lane);

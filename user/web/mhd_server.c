@@ -147,10 +147,10 @@ static int start_threads(struct web_server *server)
 	web_site_init(&server->quick, host, NULL);
 	if (!err)
 		err = lane_start(&server->stores, LANE_THREADS + LANE_STORE_QUEUE_MAX, mhd_work,
-				 host, server->store_path);
+				 host, server->store_url);
 	if (!err)
 		err = lane_start(&server->captures, LANE_THREADS, mhd_work, host,
-				 server->store_path);
+				 server->store_url);
 	if (err) {
 		log_error("web: threads cannot be started: %s", strerror(-err));
 		return err;
@@ -189,9 +189,9 @@ int web_server_open(const struct web_opts *opts, struct web_server **out)
 		return err;
 	server->listener.fd = -1;
 	server->host = opts->host;
-	if (opts->store_path) {
-		server->store_path = strdup(opts->store_path);
-		err = server->store_path ? 0 : -ENOMEM;
+	if (opts->store_url) {
+		server->store_url = strdup(opts->store_url);
+		err = server->store_url ? 0 : -ENOMEM;
 	}
 	if (!err)
 		err = make_policies(server);
@@ -237,7 +237,7 @@ void web_server_stop(struct web_server *server)
 	web_site_deinit(&server->quick);
 	web_listener_close(&server->listener);
 	web_secrets_deinit(&server->secrets);
-	free(server->store_path);
+	free(server->store_url);
 	free(server->address);
 	for (size_t i = 0; i < WEB_POLICY_CNT; i++)
 		free(server->policies[i]);

@@ -24,7 +24,7 @@ struct web_server {
 	bool has_clients; /* they are set up */
 	struct lane stores, captures;
 	struct web_site quick; /* for what needs no store: several threads read it */
-	char *store_path; /* owned */
+	char *store_url; /* owned */
 	char *address; /* owned */
 	char *policies[WEB_POLICY_CNT]; /* owned: Content-Security-Policy, by enum web_policy */
 	atomic_size_t held_bytes; /* replies */

@@ -106,35 +106,38 @@ void web_selection_deinit(struct web_selection *selection)
 	*selection = (struct web_selection){0};
 }
 
-void web_reply_fail_store(struct web_reply *reply, const char *kind, int err)
+void web_reply_fail_store(struct web_reply *reply, const struct store_source *store,
+			  const char *kind, int err)
 {
+	const char *why = *store->why ? store->why : strerror(-err);
+
 	if (err == -ENOENT)
 		web_reply_fail(reply, 404, "nothing of kind '%s' was ever stored", kind);
 	else if (err == -EBUSY || err == -ENOMEM)
-		web_reply_fail(reply, 503, "the store: %s", strerror(-err));
+		web_reply_fail(reply, 503, "the store: %s", why);
 	else
-		web_reply_fail(reply, 500, "the store: %s", strerror(-err));
+		web_reply_fail(reply, 500, "the store: %s", why);
 }
 
 int web_selection_read(const struct web_selection *selection, struct web_site *site,
 		       struct profile *out, struct web_reply *reply)
 {
-	struct store *store = web_site_store(site, reply);
+	struct store_source *store = web_site_store(site, reply);
 	struct ledger ledger;
 	int err;
 
 	if (!store)
 		return -ENOENT;
-	err = store_read(store, &selection->query, out, &ledger, NULL);
+	err = store_source_read(store, &selection->query, out, &ledger, NULL);
 	if (err) {
-		web_reply_fail_store(reply, selection->query.kind, err);
+		web_reply_fail_store(reply, store, selection->query.kind, err);
 		return err;
 	}
 	err = ledger.event_cnt ? profile_set_ledger(out, &ledger) : 0;
 	ledger_deinit(&ledger);
 	if (err) {
 		profile_deinit(out);
-		web_reply_fail_store(reply, selection->query.kind, err);
+		web_reply_fail_store(reply, store, selection->query.kind, err);
 	}
 	return err;
 }

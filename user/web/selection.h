@@ -36,7 +36,8 @@ int web_selection_read(const struct web_selection *selection, struct web_site *s
 int web_number_of(const struct web_request *request, const char *name, uint64_t min, uint64_t max,
 		  uint64_t usual, struct web_reply *reply, uint64_t *out);
 
-/* What a store's error means to a client. */
-void web_reply_fail_store(struct web_reply *reply, const char *kind, int err);
+/* What the error @err of @store means to a client. */
+void web_reply_fail_store(struct web_reply *reply, const struct store_source *store,
+			  const char *kind, int err);
 
 #endif

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -71,49 +70,33 @@ const char *web_route_allow(const struct web_route *route)
 	return route->methods & WEB_HEAD ? "GET, HEAD" : "GET";
 }
 
-void web_site_init(struct web_site *site, const struct web_host *host, const char *store_path)
+void web_site_init(struct web_site *site, const struct web_host *host, const char *store_url)
 {
-	*site = (struct web_site){.host = host, .store_path = store_path};
+	*site = (struct web_site){.host = host, .store_url = store_url};
 }
 
 void web_site_deinit(struct web_site *site)
 {
-	if (site->store)
-		store_close(site->store);
+	store_source_close(site->store);
 	*site = (struct web_site){0};
 }
 
-struct store *web_site_store(struct web_site *site, struct web_reply *reply)
+struct store_source *web_site_store(struct web_site *site, struct web_reply *reply)
 {
-	const char *path = site->store_path;
-	struct stat st;
+	int err = 0;
 
-	if (!path) {
+	if (!site->store_url) {
 		web_reply_fail(reply, 404, "there is no store here");
 		return NULL;
 	}
-	path += strncmp(path, "sqlite:", strlen("sqlite:")) ? 0 : strlen("sqlite:");
-	/* Asked for here, so that a client cannot make store_open() fill the log. */
-	if (stat(path, &st)) {
-		web_reply_fail(reply, 503, "the store cannot be read: %s", strerror(errno));
-		return NULL;
-	}
-	if (site->store && (st.st_dev != site->store_dev || st.st_ino != site->store_ino)) {
-		store_close(site->store);
+	if (site->store && !store_source_is_current(site->store)) {
+		store_source_close(site->store);
 		site->store = NULL;
 	}
-	if (!site->store) {
-		int err = store_open(site->store_path, STORE_READ, &site->store);
-
-		if (err) {
-			site->store = NULL;
-			web_reply_fail(reply, 503, "the store cannot be opened: %s",
-				       strerror(-err));
-			return NULL;
-		}
-		site->store_dev = st.st_dev;
-		site->store_ino = st.st_ino;
-	}
+	if (!site->store)
+		err = store_source_open_file(site->store_url, &site->store);
+	if (err)
+		web_reply_fail(reply, 503, "the store cannot be opened: %s", strerror(-err));
 	return site->store;
 }
 

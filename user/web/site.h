@@ -9,11 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/json.h"
-#include "store/store.h"
+#include "store/source.h"
 #include "web/query.h"
 #include "web/web.h"
 
@@ -62,18 +61,16 @@ struct web_reply {
 /* One at a time uses it: what a thread that answers keeps between requests. */
 struct web_site {
 	const struct web_host *host; /* borrowed; may be NULL */
-	const char *store_path; /* borrowed; may be NULL */
-	struct store *store; /* owned; NULL: not open */
-	dev_t store_dev;
-	ino_t store_ino;
+	const char *store_url; /* borrowed; may be NULL */
+	struct store_source *store; /* owned; NULL: not open */
 };
 
-void web_site_init(struct web_site *site, const struct web_host *host, const char *store_path);
+void web_site_init(struct web_site *site, const struct web_host *host, const char *store_url);
 void web_site_deinit(struct web_site *site);
 
 /* The store, opened when it is first needed and anew where another file has taken its place.
  * Borrowed. NULL: @reply says why. */
-struct store *web_site_store(struct web_site *site, struct web_reply *reply);
+struct store_source *web_site_store(struct web_site *site, struct web_reply *reply);
 
 /* Who does the work of a route. */
 enum web_lane {

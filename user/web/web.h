@@ -61,7 +61,7 @@ struct web_opts {
 	const char *listen; /* ADDRESS:PORT, PORT, or unix:/PATH; NULL: WEB_DEFAULT_LISTEN */
 	const char *token_file; /* NULL: no token is asked for */
 	const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS */
-	const char *store_path; /* NULL: no store */
+	const char *store_url; /* NULL: no store */
 	const struct web_host *host; /* borrowed until web_server_stop(); NULL: a store alone */
 	bool is_optional; /* what keeps it from listening is a warning */
 };
