@@ -3,10 +3,31 @@
 #include "store/match_list.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+
+static bool matches(const struct store_match *match, const char *value)
+{
+	return value ? !fnmatch(match->glob, value, 0) : !match->glob[0];
+}
+
+/* Of the patterns of each key, one matches. */
+bool match_labels(const struct store_match *where, size_t cnt, match_value_fn *value, void *arg)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		bool any = false;
+
+		for (size_t j = 0; j < cnt && !any; j++)
+			any = !strcmp(where[i].key, where[j].key) &&
+			      matches(&where[j], value(arg, where[j].key));
+		if (!any)
+			return false;
+	}
+	return true;
+}
 
 void match_list_deinit(struct match_list *list)
 {

@@ -3,6 +3,7 @@
 #ifndef BPFPROF_STORE_MATCH_LIST_H
 #define BPFPROF_STORE_MATCH_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/buf.h"
@@ -14,6 +15,12 @@ struct match_list {
 	struct store_match *items; /* owned, with the texts in it */
 	size_t cnt, cap;
 };
+
+/* The value of label @key, NULL: there is none. */
+typedef const char *match_value_fn(void *arg, const char *key);
+
+/* Are the @cnt conditions @where true of the labels that @value tells? */
+bool match_labels(const struct store_match *where, size_t cnt, match_value_fn *value, void *arg);
 
 /*
  * Add the conditions of @text to @list: KEY=GLOB, more of them behind commas. A comma that belongs

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Labels: which samples a query wants, and which labels its answer keeps. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "store/match_list.h"
 #include "store/store_priv.h"
 
 const char *label_text(const struct profile *prof, const struct profile_label *label,
@@ -37,30 +37,25 @@ const char *label_value(const struct profile *prof, uint32_t set, const char *ke
 	return label ? label_text(prof, label, number) : "";
 }
 
-/* A label that is not there is matched by the empty pattern alone. */
-static bool matches(const struct profile *prof, uint32_t set, const struct store_match *match)
-{
-	const struct profile_label *label = find_label(prof, set, match->key);
+struct labels_of {
+	const struct profile *prof;
+	uint32_t set;
 	char number[LABEL_NUMBER_BYTES];
+};
 
-	if (!label)
-		return !match->glob[0];
-	return !fnmatch(match->glob, label_text(prof, label, number), 0);
+static const char *tell_label(void *arg, const char *key)
+{
+	struct labels_of *labels = arg;
+	const struct profile_label *label = find_label(labels->prof, labels->set, key);
+
+	return label ? label_text(labels->prof, label, labels->number) : NULL;
 }
 
-/* Of the patterns of each key, one matches. */
 static bool is_wanted(const struct store_query *query, const struct profile *prof, uint32_t set)
 {
-	for (size_t i = 0; i < query->where_cnt; i++) {
-		bool any = false;
+	struct labels_of labels = {.prof = prof, .set = set};
 
-		for (size_t j = 0; j < query->where_cnt && !any; j++)
-			any = !strcmp(query->where[i].key, query->where[j].key) &&
-			      matches(prof, set, &query->where[j]);
-		if (!any)
-			return false;
-	}
-	return true;
+	return match_labels(query->where, query->where_cnt, tell_label, &labels);
 }
 
 int label_map_init(struct label_map *map, const struct store_query *query,

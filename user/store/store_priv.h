@@ -6,6 +6,7 @@
 #include "store/batch.h"
 #include "store/db.h"
 #include "store/dict.h"
+#include "store/kinds.h"
 #include "store/store.h"
 
 /* A dictionary as far as it was read. */
@@ -60,34 +61,14 @@ void store_current_saved(struct store *store);
 /* Forget the writer's dictionary; it is loaded again when it is needed. */
 void store_drop_current(struct store *store);
 
-/* store_kind.c: a kind as the database has it. */
-struct kind {
-	uint64_t id;
-	char name[STORE_NAME_MAX];
-	char event[LEDGER_NAME_MAX]; /* of the ledger, or "" */
-	struct profile types; /* value types, default value, period */
-};
-
-struct kinds {
-	struct kind *items; /* owned */
-	size_t cnt, cap;
-};
-
-/* The kinds called @name (NULL: all), newest first. 0, -ENOENT: there is none called so, or
- * negative errno. */
+/* store_kind.c. The kinds called @name (NULL: all), newest first. 0, -ENOENT: there is none called
+ * so, or negative errno. */
 int kinds_read(struct store *store, const char *name, struct kinds *out);
-void kinds_deinit(struct kinds *kinds);
 
 /* The id of @kind, made where it is new, with the value types and the period of @prof; within a
  * transaction. 0 or negative errno. */
 int kind_id(struct store *store, const struct store_kind *kind, const struct profile *prof,
 	    uint64_t *out);
-
-/* Add the value types of @kinds to @prof, each once, and which of them column i of kinds->items[k]
- * is: value_at[k][i]. The default is the first kind's; the period, too, where all have the same,
- * else 0. -E2BIG: too many. */
-typedef uint32_t kind_values[PROFILE_VALUES_MAX];
-int kinds_take_types(const struct kinds *kinds, struct profile *prof, kind_values *value_at);
 
 /* store_write.c. Add a row to the table of batches. @batch is sorted. */
 int store_write_batch(struct store *store, uint64_t seq, uint64_t kind, uint32_t default_column,
