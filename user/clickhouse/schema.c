@@ -178,7 +178,7 @@ static int has_table(struct ch_client *client, const char *name, bool *out)
 static int make_table(struct ch_client *client, const struct fleet_table *table,
 		      struct fleet_init *init)
 {
-	_cleanup_(buf_deinit) struct buf sql;
+	_cleanup_(buf_deinit) struct buf sql = {0};
 	bool is_there = false;
 	int err = has_table(client, table->name, &is_there);
 

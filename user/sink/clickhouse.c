@@ -361,8 +361,8 @@ static int add_late_names(struct fleet_sink *fleet, const struct sink_window *wi
 static int insert(struct fleet_sink *fleet, enum fleet_block which)
 {
 	const struct native_block *block = &fleet->blocks[which];
-	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf rows;
+	_cleanup_(buf_deinit) struct buf sql = {0};
+	_cleanup_(buf_deinit) struct buf rows = {0};
 	int err;
 
 	buf_init(&sql, BUF_NO_MAX);

@@ -148,7 +148,7 @@ uint64_t fleet_stack(struct fleet_names *names, uint32_t service, uint32_t stack
 {
 	const struct profile_stack *frames = &names->dict->stacks[stack];
 	struct fleet_stack *known = &names->stacks[stack];
-	_cleanup_(buf_deinit) struct buf out;
+	_cleanup_(buf_deinit) struct buf out = {0};
 
 	buf_init(&out, BUF_NO_MAX);
 	if (known->service == service)

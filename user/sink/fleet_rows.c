@@ -278,7 +278,7 @@ void fleet_add_frame(struct native_block *block, struct fleet_names *names, uint
 static void add_label_value(struct native_block *block, const struct profile *dict,
 			    const struct profile_label *label)
 {
-	_cleanup_(buf_deinit) struct buf text;
+	_cleanup_(buf_deinit) struct buf text = {0};
 
 	buf_init(&text, BUF_NO_MAX);
 	if (label->str != PROFILE_NONE) {
