@@ -10,6 +10,7 @@
 #include "cli/confinement.h"
 #include "cli/query.h"
 #include "cli/store_arg.h"
+#include "fleet/fleet.h"
 
 enum view {
 	VIEW_TOP = 1 << 0,
@@ -29,7 +30,7 @@ static const struct opt_choice views[] = {
 static const struct opt query_options[] = {
 	{OPT_GROUP, .help = "What is read"},
 	{OPT_STRING, 0, "store", "URL", AT(store, const char *), .flags = OPT_IS_FILE,
-	 .help = STORE_ARG_HELP},
+	 .help = STORE_ARG_ANY_HELP},
 	{OPT_STRING, 0, "since", "TIME", AT(since, const char *),
 	 .help = "15m, 1h (default) or 2d back from now, 2026-11-20T12:00:00Z, 'YYYY-MM-DD "
 		 "HH:MM[:SS]' in local time, or unix seconds"},
@@ -285,8 +286,8 @@ static int ask_flame(struct query *query, struct buf *why)
 	viewer_init(&viewer, render->open && !err);
 	if (err)
 		return CLI_USAGE;
-	confine_reader(false);
-	err = store_arg_open_source(query->path, &query->store);
+	confine_reader(fleet_is_url(query->url));
+	err = store_arg_open_source(query->url, &query->store);
 	return err ? CLI_FAILED : query_flame(query, &outputs, &viewer);
 }
 
@@ -300,15 +301,15 @@ static int ask_diff(struct query *query, struct buf *why)
 		err = diff_outputs_open(&opts, &outputs, why);
 	if (err)
 		return why->len ? CLI_USAGE : CLI_FAILED;
-	confine_reader(false);
-	err = store_arg_open_source(query->path, &query->store);
+	confine_reader(fleet_is_url(query->url));
+	err = store_arg_open_source(query->url, &query->store);
 	return err ? CLI_FAILED : query_diff(query, &opts, &outputs);
 }
 
 static int ask_table(struct query *query, enum view view)
 {
-	confine_reader(false);
-	if (store_arg_open_source(query->path, &query->store))
+	confine_reader(fleet_is_url(query->url));
+	if (store_arg_open_source(query->url, &query->store))
 		return CLI_FAILED;
 	return view == VIEW_TOP	     ? query_top(query)
 	       : view == VIEW_LABELS ? query_labels(query)

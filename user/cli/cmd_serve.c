@@ -2,10 +2,12 @@
 /* `bpfprof serve`: the page and its answers over a store, without an agent. */
 #include <signal.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/confinement.h"
 #include "cli/store_arg.h"
+#include "fleet/fleet.h"
 #include "web/web.h"
 
 struct serve_opts {
@@ -19,7 +21,7 @@ struct serve_opts {
 static const struct opt serve_options[] = {
 	{OPT_GROUP, .help = "What is served"},
 	{OPT_STRING, 0, "store", "URL", AT(store, const char *), .flags = OPT_IS_FILE,
-	 .help = STORE_ARG_HELP},
+	 .help = STORE_ARG_ANY_HELP},
 
 	{OPT_GROUP, .help = "HTTP"},
 	{OPT_STRING, 0, "listen", "ADDR", AT(web.listen, const char *),
@@ -69,19 +71,20 @@ static bool check(const struct serve_opts *opts)
 }
 
 /* The signals are blocked from before the first thread on. */
-static int serve_until_told(const char *path, struct web_server *server, const sigset_t *ends)
+static int serve_until_told(const char *url, struct web_server *server, const sigset_t *ends)
 {
+	_cleanup_free_ char *name = store_arg_name(url);
 	struct store_source *store;
 	int number;
 
-	confine_server();
+	confine_server(fleet_is_url(url));
 	/* What is wrong with it is told now, and not only to who asks. */
-	if (store_arg_open_source(path, &store))
+	if (store_arg_open_source(url, &store))
 		return CLI_FAILED;
 	store_source_close(store);
 	if (web_server_run(server))
 		return CLI_FAILED;
-	log_info("serving '%s' at %s", path, web_server_address(server));
+	log_info("serving '%s' at %s", name ? name : "the store", web_server_address(server));
 	while (sigwait(ends, &number))
 		;
 	return CLI_OK;
@@ -91,20 +94,20 @@ static int run(struct serve_opts *opts)
 {
 	struct web_server *server;
 	sigset_t ends;
-	const char *path;
+	const char *url;
 	int status;
 
-	if (!check(opts) || store_arg_path(opts->store, &path))
+	if (!check(opts) || store_arg_url(opts->store, &url))
 		return CLI_USAGE;
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ends, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	opts->web.store_url = path;
+	opts->web.store_url = url;
 	if (web_server_open(&opts->web, &server))
 		return CLI_FAILED;
-	status = serve_until_told(path, server, &ends);
+	status = serve_until_told(url, server, &ends);
 	web_server_stop(server);
 	return status;
 }

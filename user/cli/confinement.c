@@ -43,9 +43,10 @@ void confine_reader(bool has_network)
 	enter(&opts);
 }
 
-void confine_server(void)
+void confine_server(bool has_network)
 {
-	const struct confine_opts opts = {.work = CONFINE_READING, .serves = true};
+	const struct confine_opts opts = {
+		.work = CONFINE_READING, .has_network = has_network, .serves = true};
 
 	keep_files();
 	enter(&opts);

@@ -16,7 +16,7 @@ void confine_reader(bool has_network);
 
 /* From here on what listens is asked, and files are read; to be called before other threads are
  * made, which it gives their capabilities. */
-void confine_server(void);
+void confine_server(bool has_network);
 
 struct recorder {
 	bool has_network;

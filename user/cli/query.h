@@ -34,7 +34,8 @@ struct query_range {
 
 struct query {
 	const struct query_opts *opts;
-	const char *path; /* borrowed */
+	const char *url; /* borrowed: of the store, or the name of its file */
+	char *name; /* owned: the same without a password */
 	const char *kind; /* borrowed */
 	struct query_range range, before;
 	struct match_list where;

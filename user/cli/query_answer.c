@@ -39,11 +39,11 @@ int query_refuse_kind(const struct query *query)
 	if (!err && !names.text.len) {
 		log_error("store '%s': nothing is stored yet (is the agent running? bpfprof "
 			  "agent)",
-			  query->path);
+			  query->name);
 		err = -ENODATA;
 	} else if (!err) {
 		log_error("store '%s' has no samples of kind '%s' (--kind); there are: %s",
-			  query->path, query->kind, buf_cstr(&names.text));
+			  query->name, query->kind, buf_cstr(&names.text));
 		err = -ENOENT;
 	}
 	buf_deinit(&names.text);
@@ -155,7 +155,7 @@ void query_explain_empty(const struct query *query, const struct query_range *ra
 	struct store_coverage here, all;
 	struct query_range stored;
 
-	buf_printf(out, "store '%s': no samples of kind '%s' from ", query->path, query->kind);
+	buf_printf(out, "store '%s': no samples of kind '%s' from ", query->name, query->kind);
 	query_add_range(range, out);
 	if (store_source_coverage(query->store, range->from_ns, range->to_ns, &here) ||
 	    store_source_coverage(query->store, 0, UINT64_MAX, &all))

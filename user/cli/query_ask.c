@@ -112,7 +112,11 @@ int query_init(struct query *query, const struct query_opts *opts, struct buf *w
 	int err;
 
 	*query = (struct query){.opts = opts, .kind = opts->kind ? opts->kind : "cpu"};
-	err = store_arg_path(opts->store, &query->path);
+	err = store_arg_url(opts->store, &query->url);
+	if (!err) {
+		query->name = store_arg_name(query->url);
+		err = query->name ? 0 : -ENOMEM;
+	}
 	if (!err)
 		err = set_range(query, now_ns, why);
 	if (!err)
@@ -127,7 +131,9 @@ void query_deinit(struct query *query)
 	store_source_close(query->store);
 	match_list_deinit(&query->where);
 	key_list_deinit(&query->by);
+	free(query->name);
 	query->store = NULL;
+	query->name = NULL;
 }
 
 struct store_query query_for_store(const struct query *query, const struct query_range *range,

@@ -148,8 +148,8 @@ static void add_hosts(const struct query *query, const struct profile *prof, str
 		buf_printf(out, " and %zu more hosts", cnt - HOSTS_SHOWN);
 	if (cnt)
 		return;
-	if (strcmp(query->path, STORE_DEFAULT_PATH) || gethostname(name, sizeof(name) - 1))
-		buf_add_str(out, query->path);
+	if (strcmp(query->url, STORE_DEFAULT_PATH) || gethostname(name, sizeof(name) - 1))
+		buf_add_str(out, query->name);
 	else
 		buf_add_str(out, name);
 }

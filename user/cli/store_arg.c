@@ -5,7 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
+#include "clickhouse/url.h"
+#include "fleet/fleet.h"
 
 static bool has_scheme(const char *url, const char *scheme)
 {
@@ -18,10 +21,8 @@ int store_arg_path(const char *url, const char **out)
 		*out = STORE_DEFAULT_PATH;
 		return 0;
 	}
-	if (has_scheme(url, "clickhouse:")) {
-		log_error("store '%s': fleet stores are not supported by this build yet; name a "
-			  "local one (--store FILE)",
-			  url);
+	if (fleet_is_url(url)) {
+		log_error("a fleet's store cannot be that: name a local one (--store FILE)");
 		return -EINVAL;
 	}
 	if (has_scheme(url, "sqlite:"))
@@ -110,11 +111,48 @@ int store_arg_open(const char *path, struct store **out)
 	return err ? err : store_open(path, STORE_READ, out);
 }
 
-int store_arg_open_source(const char *path, struct store_source **out)
+int store_arg_url(const char *url, const char **out)
 {
-	int err = check(path);
+	if (!url || !fleet_is_url(url))
+		return store_arg_path(url, out);
+	*out = url;
+	return 0;
+}
 
-	return err ? err : store_source_open_file(path, out);
+static int open_fleet(const char *url, struct store_source **out)
+{
+	_cleanup_(buf_deinit) struct buf why;
+	int err;
+
+	buf_init(&why, BUF_NO_MAX);
+	err = fleet_open(url, out, &why);
+	if (err)
+		log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+	return err;
+}
+
+int store_arg_open_source(const char *url, struct store_source **out)
+{
+	int err;
+
+	if (fleet_is_url(url))
+		return open_fleet(url, out);
+	err = check(url);
+	return err ? err : store_source_open_file(url, out);
+}
+
+char *store_arg_name(const char *url)
+{
+	struct ch_url parts;
+	const char *why;
+	struct buf name;
+
+	if (!fleet_is_url(url) || ch_url_parse(url, &parts, &why))
+		return strdup(url);
+	buf_init(&name, BUF_NO_MAX);
+	ch_url_print(&parts, &name);
+	explicit_bzero(&parts, sizeof(parts));
+	return buf_take(&name, NULL);
 }
 
 int store_arg_open_to_ship(const char *path, struct store **out)

@@ -138,6 +138,11 @@ struct store_coverage {
 	uint64_t covered_ns; /* their lengths in sum */
 	uint64_t tombstone_cnt, tombstone_samples;
 	uint64_t damaged_cnt; /* of store_read(): batches and ledgers that could not be read */
+	struct store_hosts {
+		bool is_fleet; /* else it is one host's, and the rest 0 */
+		uint64_t cnt; /* that have windows in it */
+		uint64_t known_cnt; /* and with those of the day before */
+	} hosts;
 };
 
 /*

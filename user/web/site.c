@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "fleet/fleet.h"
 #include "web/routes.h"
 
 enum { READS = WEB_GET | WEB_HEAD, ERROR_BYTES_MAX = 4096 };
@@ -83,8 +84,10 @@ void web_site_deinit(struct web_site *site)
 
 struct store_source *web_site_store(struct web_site *site, struct web_reply *reply)
 {
+	_cleanup_(buf_deinit) struct buf why;
 	int err = 0;
 
+	buf_init(&why, BUF_NO_MAX);
 	if (!site->store_url) {
 		web_reply_fail(reply, 404, "there is no store here");
 		return NULL;
@@ -94,9 +97,10 @@ struct store_source *web_site_store(struct web_site *site, struct web_reply *rep
 		site->store = NULL;
 	}
 	if (!site->store)
-		err = store_source_open_file(site->store_url, &site->store);
+		err = fleet_or_file_open(site->store_url, &site->store, &why);
 	if (err)
-		web_reply_fail(reply, 503, "the store cannot be opened: %s", strerror(-err));
+		web_reply_fail(reply, 503, "the store cannot be opened: %s",
+			       why.len ? buf_cstr(&why) : strerror(-err));
 	return site->store;
 }
 

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the fleet's store share among themselves, and nobody else may use. */
+#ifndef BPFPROF_FLEET_FLEET_PRIV_H
+#define BPFPROF_FLEET_FLEET_PRIV_H
+
+#include "base/hmap.h"
+#include "base/reader.h"
+#include "clickhouse/client.h"
+#include "clickhouse/rowbinary.h"
+#include "clickhouse/schema.h"
+#include "fleet/fleet.h"
+#include "store/kinds.h"
+
+enum {
+	FLEET_ANSWER_BYTES_MAX = 256 << 20, /* of one answer of the server */
+	FLEET_IDS_MAX = 8000, /* numbers in one statement: a server takes 256 KiB of one */
+	FLEET_DICT_BYTES_MAX = 128 << 20, /* about; beyond it the next question begins anew */
+};
+
+/* Numbers of the fleet -> indices into columns here. */
+struct id_map {
+	struct hmap index;
+	uint32_t *values; /* owned */
+	size_t cnt, cap;
+};
+
+void id_map_deinit(struct id_map *map);
+/* PROFILE_NONE: not there. */
+uint32_t id_map_get(const struct id_map *map, uint64_t id);
+/* @id is new. 0 or -ENOMEM. */
+int id_map_add(struct id_map *map, uint64_t id, uint32_t value);
+
+/* Stacks and frames that were asked for before: a profile without samples. */
+struct fleet_dict {
+	struct profile prof;
+	struct id_map stacks, frames;
+	uint64_t since_ns; /* CLOCK_MONOTONIC; names may have come since; 0: there is none */
+};
+
+struct fleet {
+	struct store_source source; /* first: its address is the fleet's */
+	struct ch_client *client; /* owned */
+	struct fleet_dict dict;
+	char logged[STORE_SOURCE_WHY_BYTES]; /* what was said last: once is enough */
+};
+
+static inline struct fleet *fleet_of(struct store_source *source)
+{
+	return (struct fleet *)source;
+}
+
+/* --- fleet.c --- */
+
+/* Ask for @sql, to which " FORMAT RowBinary" is added; the answer's bytes come into @answer, which
+ * is emptied before. 0 or negative errno. */
+int fleet_query(struct fleet *fleet, struct buf *sql, struct buf *answer);
+
+/* The failure of a question: logged once, and left in source.why. Returns @err. */
+int fleet_fail(struct fleet *fleet, int err);
+
+/* 0, or -EBADMSG: the answer was not what was asked for, which is told as the failure. */
+int fleet_read_end(struct fleet *fleet, const struct reader *rd);
+
+/* --- fleet_ask.c --- */
+
+/* What a question is about, and as SQL. Hours and days are UTC. */
+struct fleet_ask {
+	struct fleet *fleet;
+	const struct store_query *query;
+	uint64_t from_ns, to_ns; /* [from, to) */
+	uint32_t first_hour,
+		last_hour; /* seconds since 1970, of the hours that have a part in it */
+	struct kinds kinds;
+	uint32_t value_cnt; /* the most columns that one of the kinds has */
+	struct buf services; /* of samples: " AND service IN (...)", "": all */
+	struct buf sources; /* of samples: " AND (host, src) IN (...)", "": all */
+	bool is_empty; /* no source has the labels that are asked for */
+};
+
+/* 0; -ENOENT: the kind was never stored; or negative errno. Release with fleet_ask_deinit() in
+ * either case. */
+int fleet_ask_init(struct fleet_ask *ask, struct fleet *fleet, const struct store_query *query);
+void fleet_ask_deinit(struct fleet_ask *ask);
+
+/* The kinds called @name (NULL: all) by name. 0 or negative errno; release with kinds_deinit() in
+ * either case. */
+int fleet_read_kinds(struct fleet *fleet, const char *name, struct kinds *out);
+
+/* The range alone, for what is asked of no kind. */
+void fleet_ask_range(struct fleet_ask *ask, struct fleet *fleet, uint64_t from_ns, uint64_t to_ns);
+
+/* Append " AND day >= ... AND day <= ...". */
+void fleet_add_days(const struct fleet_ask *ask, struct buf *sql);
+
+/* Append "batches WHERE ...": the rows of complete windows in the range, of @last_hour too. */
+void fleet_add_windows(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
+		       struct buf *sql);
+
+/* Append "samples FINAL WHERE ...": the rows that are asked for, of these hours. */
+void fleet_add_samples(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
+		       struct buf *sql);
+
+/* Append the expression of value @column of a sample: "n", "v[1]". */
+void fleet_add_value(uint32_t column, struct buf *sql);
+
+/* Append an expression: the sum of the default value, whichever kind a row is of. */
+void fleet_add_default_sum(const struct fleet_ask *ask, struct buf *sql);
+
+/* Is label @key a column of its own in samples and sources? */
+bool fleet_is_column(const char *key);
+
+/* Append the expression of label @key of a row of samples (a column's) or sources: "" where there
+ * is none, else '=' and its text. */
+void fleet_add_label(const char *key, struct buf *sql);
+
+/* Hours that are asked for at once: at most about FLEET_WINDOWS_MAX windows, whose keys the server
+ * holds meanwhile. */
+enum { FLEET_WINDOWS_MAX = 1 << 20 };
+
+struct fleet_hours {
+	uint32_t first, last;
+};
+
+struct fleet_plan {
+	struct fleet_hours *items; /* owned */
+	size_t cnt, cap;
+};
+
+/* The parts of the range that have windows. 0 or negative errno; release with free(plan->items). */
+int fleet_plan_init(struct fleet_plan *plan, const struct fleet_ask *ask);
+
+/* --- fleet_match.c --- */
+
+/* Fill ask->services, ask->sources and ask->is_empty by query->where. 0 or negative errno. */
+int fleet_match(struct fleet_ask *ask);
+
+/* --- fleet_dict.c --- */
+
+/* What stands where the fleet has no such stack, or frame. */
+#define FLEET_LOST_STACK "[stack is not in the store]"
+#define FLEET_LOST_FRAME "[frame is not in the store]"
+
+/* A stack as samples name it. */
+struct stack_id {
+	uint64_t id;
+	const char *service; /* borrowed */
+};
+
+/* Learn the @cnt stacks, which are reordered, and their frames. 0 or negative errno. */
+int fleet_dict_learn(struct fleet_ask *ask, struct stack_id *stacks, size_t cnt);
+void fleet_dict_deinit(struct fleet_dict *dict);
+
+/* --- fleet_labels.c --- */
+
+/* A source as samples name it. */
+struct source_id {
+	uint64_t host, src;
+};
+
+/* Label @key as the server tells it (fleet_add_label()), in *@out. False: there is none. */
+bool fleet_take_label(struct profile *prof, const char *key, struct reader *rd,
+		      struct profile_label *out);
+
+/* All labels of the @cnt @sources, as label sets of @prof, into @sets. 0 or negative errno. */
+int fleet_label_sets(const struct fleet_ask *ask, const struct source_id *sources, size_t cnt,
+		     struct profile *prof, uint32_t *sets);
+
+/* --- The questions; see store.h. Failures are the caller's to tell. --- */
+
+int fleet_read(struct fleet *fleet, const struct store_query *query, struct profile *out,
+	       struct ledger *ledger_out, struct store_coverage *coverage_out);
+int fleet_each_label(struct fleet *fleet, const struct store_query *query, store_label_fn *fn,
+		     void *arg);
+int fleet_timeline(struct fleet *fleet, const struct store_query *query, const char *by,
+		   const char *function, size_t point_cnt, store_series_fn *fn, void *arg);
+int fleet_each_kind(struct fleet *fleet, uint64_t from_ns, uint64_t to_ns, store_kind_fn *fn,
+		    void *arg);
+int fleet_coverage(const struct fleet_ask *ask, struct store_coverage *out);
+
+/* fleet_ledger.c: the sum of the ledgers of the range. */
+int fleet_ledgers(const struct fleet_ask *ask, struct store_coverage *coverage, struct ledger *out);
+
+#endif
