@@ -87,8 +87,8 @@ static int ask_sources(const struct fleet_ask *ask, const struct source_id *sour
 		       struct profile *prof, struct asked *asked)
 {
 	_cleanup_free_ struct profile_label *labels = calloc(LABELS_MAX, sizeof(*labels));
-	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf answer;
+	_cleanup_(buf_deinit) struct buf sql = {0};
+	_cleanup_(buf_deinit) struct buf answer = {0};
 	struct reader rd;
 	int err;
 

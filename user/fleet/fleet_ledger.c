@@ -299,8 +299,8 @@ static int add_ledger(struct reader *rd, struct ledger *sum, uint64_t *damaged)
 
 int fleet_ledgers(const struct fleet_ask *ask, struct store_coverage *coverage, struct ledger *out)
 {
-	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf answer;
+	_cleanup_(buf_deinit) struct buf sql = {0};
+	_cleanup_(buf_deinit) struct buf answer = {0};
 	struct reader rd;
 	int err;
 

@@ -168,8 +168,8 @@ static int compare_starts(const void *left_ptr, const void *right_ptr)
 static int ask_starts(struct summing *summing, const struct fleet_hours *hours)
 {
 	const struct fleet_ask *ask = &summing->ask;
-	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf answer;
+	_cleanup_(buf_deinit) struct buf sql = {0};
+	_cleanup_(buf_deinit) struct buf answer = {0};
 	struct reader rd;
 	int err;
 
