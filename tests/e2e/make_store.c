@@ -6,6 +6,9 @@
  *					none of them from 12:40 to 12:50; TRUTH gets a line for each
  *					sample that is stored: window's start in seconds, kind,
  *					service, host, comm, stack (root first), count, nanoseconds
+ *	make_store FILE TRUTH NR	the same of another host: NR stands behind the names of its
+ *					hosts, each sample is there NR times as often, windows begin
+ *					NR * 170 ms later
  *	make_store FILE - MINUTES	has the store open and adds a window more each 20 ms, up to
  *					MINUTES of them from 15:00 on; says when the first is there
  */
@@ -50,7 +53,25 @@ static const struct row {
 	{"off-cpu", "db,1", "beta", "postgres", {"fsync", "query", "main"}, 2, 3},
 };
 
-enum { ROW_CNT = sizeof(rows) / sizeof(*rows) };
+enum { ROW_CNT = sizeof(rows) / sizeof(*rows), LATER_NS = 170000000 /* a host after another */ };
+
+/* Which of several hosts, or 0: the only one. */
+static unsigned int host_nr;
+
+struct host_name {
+	char text[16];
+};
+
+static struct host_name host_of(const struct row *row)
+{
+	struct host_name name;
+
+	if (host_nr)
+		snprintf(name.text, sizeof(name.text), "%s%u", row->host, host_nr);
+	else
+		snprintf(name.text, sizeof(name.text), "%s", row->host);
+	return name;
+}
 
 static const struct store_kind kinds[] = {
 	{.name = "cpu", .columns = {0, 1}, .column_cnt = 2, .default_column = 1},
@@ -59,7 +80,7 @@ static const struct store_kind kinds[] = {
 
 static int count_of(const struct row *row, uint64_t minute)
 {
-	return minute < WINDOWS / 2 ? row->early : row->late;
+	return (minute < WINDOWS / 2 ? row->early : row->late) * (host_nr ? (int)host_nr : 1);
 }
 
 static void add_label(struct profile *prof, struct profile_label *labels, size_t *cnt,
@@ -83,7 +104,7 @@ static void add_row(struct profile *prof, const struct row *row, int cnt)
 	for (; depth < DEPTH_MAX && row->stack[depth]; depth++)
 		locations[depth] = profile_named_location(prof, row->stack[depth], 0);
 	add_label(prof, labels, &label_cnt, "service", row->service);
-	add_label(prof, labels, &label_cnt, "host", row->host);
+	add_label(prof, labels, &label_cnt, "host", host_of(row).text);
 	add_label(prof, labels, &label_cnt, "comm", row->comm);
 	values[first] = cnt;
 	values[first + 1] = (int64_t)cnt * PERIOD_NS;
@@ -129,8 +150,8 @@ static int add_window(struct store *store, uint64_t minute)
 		.origin = {.boot_id = "0f0f0f0f-0000-4000-8000-000000000001",
 			   .instance = 7,
 			   .epoch = minute},
-		.start_ns = (NOON_S + minute * WINDOW_S) * NSEC_PER_SEC,
-		.end_ns = (NOON_S + (minute + 1) * WINDOW_S) * NSEC_PER_SEC,
+		.start_ns = (NOON_S + minute * WINDOW_S) * NSEC_PER_SEC + host_nr * LATER_NS,
+		.end_ns = (NOON_S + (minute + 1) * WINDOW_S) * NSEC_PER_SEC + host_nr * LATER_NS,
 		.prof = &prof,
 		.ledger = &ledger,
 		.kinds = kinds,
@@ -160,7 +181,7 @@ static void write_truth(FILE *truth, uint64_t minute)
 			continue;
 		fprintf(truth, "%llu\t%s\t%s\t%s\t%s\t",
 			(unsigned long long)(NOON_S + minute * WINDOW_S), row->kind,
-			row->service ? row->service : "", row->host,
+			row->service ? row->service : "", host_of(row).text,
 			row->comm == hostile_comm ? "HOSTILE" : row->comm);
 		for (int depth = DEPTH_MAX; depth--;)
 			if (row->stack[depth])
@@ -214,13 +235,18 @@ int main(int argc, char **argv)
 	int err;
 
 	if (argc < 3) {
-		fprintf(stderr, "usage: make_store FILE TRUTH | make_store FILE - MINUTES\n");
+		fprintf(stderr, "usage: make_store FILE TRUTH [NR] | make_store FILE - MINUTES\n");
 		return 2;
 	}
 	err = store_open(argv[1], STORE_WRITE, &store);
 	if (err)
 		return 1;
-	err = argc > 3 ? go_on(store, strtoull(argv[3], NULL, 10)) : make(store, argv[2]);
+	if (!strcmp(argv[2], "-")) {
+		err = go_on(store, argc > 3 ? strtoull(argv[3], NULL, 10) : 1);
+	} else {
+		host_nr = argc > 3 ? (unsigned int)strtoul(argv[3], NULL, 10) : 0;
+		err = make(store, argv[2]);
+	}
 	store_close(store);
 	if (err)
 		fprintf(stderr, "make_store: %s: %s\n", argv[1], strerror(-err));

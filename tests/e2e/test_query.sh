@@ -192,8 +192,8 @@ holds "a device" refused /dev/zero "is no regular file"
 holds "another program's database" refused "$tmp/other.db" "is another program's database"
 holds "a newer one" refused "$tmp/newer.db" "was made by a newer bpfprof \(version 99; this is [0-9]+\)"
 holds "an older one" refused "$tmp/older.db" "is of an older version \(0; this is [0-9]+\): bpfprof store migrate --store $tmp/older.db$"
-holds "a fleet store" bpfprof_into 2 fleet query top --store clickhouse://db:8123/x
-holds "is not supported yet" told 'fleet stores are not supported by this build yet' fleet.err
+holds "a fleet store that nobody serves" bpfprof_into 1 fleet query top --store clickhouse://127.0.0.1:1/x
+holds "is named" told "^bpfprof: store 'clickhouse://127.0.0.1:1/x': .*does the server run" fleet.err
 holds "sqlite: before the name" bpfprof_into 0 scheme query kinds --store "sqlite:$store" --since "$(at 0)" --until "$(at 120)"
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$tmp" && mkdir "$tmp/closed" && cp "$store" "$tmp/closed/store.db" && chmod 600 "$tmp/closed/store.db" &&

@@ -37,9 +37,9 @@ int query_refuse_kind(const struct query *query)
 	buf_init(&names.text, BUF_NO_MAX);
 	err = store_source_each_kind(query->store, 0, UINT64_MAX, add_kind, &names);
 	if (!err && !names.text.len) {
-		log_error("store '%s': nothing is stored yet (is the agent running? bpfprof "
-			  "agent)",
-			  query->name);
+		log_error("store '%s': nothing is stored yet (%s)", query->name,
+			  *query->store->name ? "do agents ship to it? bpfprof store ship --to URL"
+					      : "is the agent running? bpfprof agent");
 		err = -ENODATA;
 	} else if (!err) {
 		log_error("store '%s' has no samples of kind '%s' (--kind); there are: %s",
@@ -101,11 +101,37 @@ static void add_edges(const struct query_range *range, const struct store_covera
 	}
 }
 
+static void add_hosts(const struct store_hosts *hosts, struct buf *out)
+{
+	if (!hosts->is_fleet)
+		return;
+	buf_printf(out, ", by %llu", (unsigned long long)hosts->cnt);
+	if (hosts->known_cnt > hosts->cnt)
+		buf_printf(out, " of the %llu hosts that there were within a day before",
+			   (unsigned long long)hosts->known_cnt);
+	else
+		buf_printf(out, " host%s", hosts->cnt == 1 ? "" : "s");
+}
+
+/* Those of a fleet do not begin and end at the same time: up to a window of each is none. */
+static uint64_t gaps_of(const struct store_coverage *coverage)
+{
+	const uint64_t host_cnt = coverage->hosts.cnt > 1 ? coverage->hosts.cnt : 1;
+	const unsigned __int128 span_ns =
+		(unsigned __int128)minus(coverage->last_ns, coverage->first_ns) * host_cnt;
+	uint64_t gaps_ns = 0;
+
+	if (span_ns > coverage->covered_ns && span_ns <= UINT64_MAX)
+		gaps_ns = (uint64_t)span_ns - coverage->covered_ns;
+	if (host_cnt > 1 && gaps_ns < host_cnt * (coverage->covered_ns / coverage->window_cnt))
+		return 0;
+	return gaps_ns;
+}
+
 static void add_missing(const struct query_range *range, const struct store_coverage *coverage,
 			struct buf *out)
 {
-	uint64_t gaps_ns =
-		minus(minus(coverage->last_ns, coverage->first_ns), coverage->covered_ns);
+	uint64_t gaps_ns = coverage->window_cnt ? gaps_of(coverage) : 0;
 
 	if (coverage->window_cnt)
 		add_edges(range, coverage, out);
@@ -140,6 +166,7 @@ void query_summarize(const struct query_range *range, const struct store_coverag
 		add_span(coverage->covered_ns, &line);
 		buf_add_str(&line, " in sum");
 	}
+	add_hosts(&coverage->hosts, &line);
 	add_missing(range, coverage, &line);
 	log_info("%s", buf_cstr(&line));
 	if (!ledger || !coverage->window_cnt)

@@ -172,6 +172,28 @@ static int coverage(struct store_source *source, uint64_t from_ns, uint64_t to_n
 	return err ? fleet_fail(ask.fleet, err) : 0;
 }
 
+static int ledger(struct store_source *source, const struct store_query *query,
+		  struct ledger *ledger_out, struct store_coverage *coverage_out)
+{
+	struct store_coverage covered;
+	struct fleet_ask ask;
+	struct ledger sum;
+	int err;
+
+	ledger_init(&sum);
+	fleet_ask_range(&ask, fleet_of(source), query->from_ns, query->to_ns);
+	err = fleet_coverage(&ask, &covered);
+	if (!err)
+		err = fleet_ledgers(&ask, &covered, &sum);
+	if (err) {
+		ledger_deinit(&sum);
+		return fleet_fail(ask.fleet, err);
+	}
+	*ledger_out = sum;
+	*coverage_out = covered;
+	return 0;
+}
+
 static const struct store_source_ops fleet_ops = {
 	.close = close_fleet,
 	.is_current = is_current,
@@ -180,6 +202,7 @@ static const struct store_source_ops fleet_ops = {
 	.each_label = each_label,
 	.timeline = timeline,
 	.coverage = coverage,
+	.ledger = ledger,
 };
 
 static int check_schema(struct fleet *fleet, struct buf *why)
@@ -226,6 +249,7 @@ int fleet_open(const char *url, struct store_source **out, struct buf *why)
 		free(fleet);
 		return err;
 	}
+	fleet->source.name = ch_client_name(fleet->client);
 	err = check_schema(fleet, why);
 	if (err) {
 		close_fleet(&fleet->source);

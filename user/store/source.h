@@ -28,6 +28,8 @@ struct store_source_ops {
 			void *arg);
 	int (*coverage)(struct store_source *source, uint64_t from_ns, uint64_t to_ns,
 			struct store_coverage *out);
+	int (*ledger)(struct store_source *source, const struct store_query *query,
+		      struct ledger *ledger_out, struct store_coverage *coverage_out);
 };
 
 enum { STORE_SOURCE_WHY_BYTES = 512 };
@@ -35,6 +37,7 @@ enum { STORE_SOURCE_WHY_BYTES = 512 };
 /* The head of what implements it. */
 struct store_source {
 	const struct store_source_ops *ops;
+	const char *name; /* of a fleet's, without password; "": it is one host's */
 	/* The last failure in words, "" where its errno says all. */
 	char why[STORE_SOURCE_WHY_BYTES];
 };
@@ -62,5 +65,10 @@ int store_source_timeline(struct store_source *source, const struct store_query 
 			  store_series_fn *fn, void *arg);
 int store_source_coverage(struct store_source *source, uint64_t from_ns, uint64_t to_ns,
 			  struct store_coverage *out);
+
+/* What store_source_read() tells beside the profile, which is there, and empty, where the kind was
+ * never stored, too. */
+int store_source_ledger(struct store_source *source, const struct store_query *query,
+			struct ledger *ledger_out, struct store_coverage *coverage_out);
 
 #endif

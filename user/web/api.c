@@ -48,10 +48,11 @@ void web_answer_info(struct web_site *site, const struct web_request *request,
 	if (!store)
 		return;
 	err = store_source_coverage(store, 0, INT64_MAX, &coverage);
-	gethostname(host, sizeof(host) - 1);
+	if (!*store->name)
+		gethostname(host, sizeof(host) - 1);
 	web_reply_begin_json(reply, &js);
 	json_kv_str(&js, "version", BPFPROF_VERSION);
-	json_kv_str(&js, "host", host);
+	json_kv_str(&js, "host", *store->name ? store->name : host);
 	json_kv_u64(&js, "first", msec_of(coverage.first_ns));
 	json_kv_u64(&js, "last", msec_of(coverage.last_ns));
 	json_key(&js, "kinds");

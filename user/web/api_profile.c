@@ -137,6 +137,10 @@ static void show_coverage(const struct store_coverage *coverage, const struct le
 	json_kv_u64(&js, "lost", sums.lost);
 	json_kv_u64(&js, "recorded", sums.recorded);
 	json_kv_u64(&js, "never_ran", sums.never_ran);
+	if (coverage->hosts.is_fleet) {
+		json_kv_u64(&js, "hosts", coverage->hosts.cnt);
+		json_kv_u64(&js, "hosts_known", coverage->hosts.known_cnt);
+	}
 	json_kv_str(&js, "ledger", buf_cstr(&line));
 	web_reply_end_json(reply, &js);
 }
@@ -148,20 +152,11 @@ void web_answer_coverage(struct web_site *site, const struct web_request *reques
 	struct store_source *store = web_site_store(site, reply);
 	struct store_coverage coverage = {0};
 	struct ledger ledger;
-	struct profile prof;
 	int err;
 
 	if (!store || web_selection_init(&selection, request, "from", "to", reply))
 		return;
-	selection.query.by = no_keys;
-	err = store_source_read(store, &selection.query, &prof, &ledger, &coverage);
-	if (!err) {
-		profile_deinit(&prof);
-	} else if (err == -ENOENT) { /* windows without this kind, or none at all */
-		ledger_init(&ledger);
-		err = store_source_coverage(store, selection.query.from_ns, selection.query.to_ns,
-					    &coverage);
-	}
+	err = store_source_ledger(store, &selection.query, &ledger, &coverage);
 	if (err) {
 		web_reply_fail_store(reply, store, selection.query.kind, err);
 		return;

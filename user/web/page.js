@@ -189,10 +189,12 @@ function renderCoverage() {
 	const coverage = view.coverage, range = view.plan ? shownRange() : null;
 	if (!coverage || !range)
 		return;
-	const last = Math.min(range[1], Date.now()), length = Math.max(1, last - Math.max(range[0], view.info.first)), share = Math.min(1, coverage.covered_ms / length);
+	const last = Math.min(range[1], Date.now()), length = Math.max(1, last - Math.max(range[0], view.info.first)), share = Math.min(1, coverage.covered_ms / (coverage.hosts || 1) / length);
 	/* The last window is not here yet. */
 	const isLate = view.windowMs * 2 > length * (1 - share);
 	replaceChildren(ui.cards, card('Covered', coverage.windows && isLate ? 'all of it' : coverage.windows ? carefulPercent(share, 1) : 'nothing', coverage.windows && isLate ? 'ledger good' : 'ledger warn', grouped(coverage.windows) + ' windows'),
+		coverage.hosts === undefined ? null : card('Hosts', grouped(coverage.hosts) + (coverage.hosts_known > coverage.hosts ? ' of ' + grouped(coverage.hosts_known) : ''),
+		     coverage.hosts_known > coverage.hosts ? 'ledger warn' : 'ledger good', coverage.hosts_known > coverage.hosts ? 'of the day before' : 'reported'),
 		card('Recorded', grouped(coverage.recorded), '', 'samples'),
 		card('Lost', coverage.lost ? grouped(coverage.lost) : 'none', coverage.lost ? 'ledger bad' : 'ledger good',
 		     coverage.lost ? carefulPercent(coverage.lost, coverage.lost + coverage.recorded) + ' of all' : 'samples'),

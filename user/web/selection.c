@@ -110,13 +110,16 @@ void web_reply_fail_store(struct web_reply *reply, const struct store_source *st
 			  const char *kind, int err)
 {
 	const char *why = *store->why ? store->why : strerror(-err);
+	/* What may be otherwise soon. */
+	const bool may_pass = err == -EBUSY || err == -ENOMEM || err == -ECONNREFUSED ||
+			      err == -ECONNRESET || err == -EHOSTUNREACH || err == -ETIMEDOUT ||
+			      err == -EAGAIN;
 
 	if (err == -ENOENT)
 		web_reply_fail(reply, 404, "nothing of kind '%s' was ever stored", kind);
-	else if (err == -EBUSY || err == -ENOMEM)
-		web_reply_fail(reply, 503, "the store: %s", why);
 	else
-		web_reply_fail(reply, 500, "the store: %s", why);
+		web_reply_fail(reply, may_pass ? 503 : 500, "%s%s",
+			       *store->why ? "" : "the store: ", why);
 }
 
 int web_selection_read(const struct web_selection *selection, struct web_site *site,
