@@ -6,7 +6,7 @@
 # timeout: 300
 set -u
 . tests/e2e/cases.sh
-. tests/e2e/clickhouse.sh
+. tests/e2e/clickhouse_servers.sh
 
 if ! have clickhouse-server; then
 	skip "the fleet is asked" "no clickhouse-server"
