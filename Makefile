@@ -226,9 +226,10 @@ test-faults: all ## every call of a recording fails once: hours; FAULTS="--mode 
 	@BUILD=$(O) tests/faults/run $(FAULTS)
 
 .PHONY: check-readers
-check-readers: all ## our files in readers from the npm registry: speedscope, Firefox Profiler, pprof-format
+check-readers: all ## what we write in readers from the npm registry: speedscope, Firefox Profiler, pprof-format, ClickHouse
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
 	@BUILD=$(O) tests/readers/run
+	@BUILD=$(O) tests/readers/clickhouse.sh
 
 .PHONY: san
 san: ## the unit tests under AddressSanitizer and UBSan, in build/san

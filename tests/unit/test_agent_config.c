@@ -161,6 +161,32 @@ static void test_policies(void **state)
 	release(&parsed);
 }
 
+static void test_sinks(void **state)
+{
+	struct parsed parsed =
+		parse("[sink main]\nurl = clickhouse://a:b@c/d?ca=/x y\nmax-rate = 2M\n"
+		      "[service x]\nenabled = no\n[ sink	two ]\nurl=clickhouse://e\n");
+	struct buf out;
+
+	buf_init(&out, BUF_NO_MAX);
+	assert_int_equal(parsed.err, 0);
+	assert_int_equal(parsed.config.sink_cnt, 2);
+	assert_string_equal(parsed.config.sinks[0].name, "main");
+	assert_string_equal(parsed.config.sinks[0].url, "clickhouse://a:b@c/d?ca=/x y");
+	assert_int_equal(parsed.config.sinks[0].max_rate, 2 << 20);
+	assert_string_equal(parsed.config.sinks[1].name, "two");
+	assert_int_equal(parsed.config.sinks[1].max_rate, 0);
+	config_print_sections(&parsed.config, &out);
+	assert_string_equal(buf_cstr(&out),
+			    "\n[service x]\nenabled = no\n\n[sink main]\nurl = "
+			    "clickhouse://a:b@c/d?ca=/x y\nmax-rate = 2M\n\n[sink two]\nurl = "
+			    "clickhouse://e\n");
+	buf_deinit(&out);
+	release(&parsed);
+	assert_wrong("[sink a]\nurl =\n", "a.conf:2: option 'url' needs a value (URL)");
+	assert_wrong("[sink a]\nurll = x\n", "a.conf:2: unknown key 'urll' (did you mean 'url'?)");
+}
+
 /* What is printed is read back as it was. */
 static void test_printed_and_read_again(void **state)
 {
@@ -249,6 +275,7 @@ int main(void)
 		cmocka_unit_test(test_errors_name_line_key_and_remedy),
 		cmocka_unit_test(test_nul_byte),
 		cmocka_unit_test(test_policies),
+		cmocka_unit_test(test_sinks),
 		cmocka_unit_test(test_printed_and_read_again),
 		cmocka_unit_test(test_command_line_goes_before_the_file),
 		cmocka_unit_test(test_refusals),

@@ -16,6 +16,7 @@ enum {
 	HTTP_OK = 200,
 	REFUSAL_MAX_BYTES = 64 << 10, /* of an answer that is thrown away, or an error's text */
 	HEADER_BYTES = CH_URL_PART_MAX + 32,
+	COMPRESSED_MIN_BYTES = 4096, /* of queries */
 };
 
 struct ch_client {
@@ -153,14 +154,34 @@ static int send_request(struct ch_client *client, bool has_database, const char 
 	return client->error.err;
 }
 
+static int pack(const void *data, size_t len, struct buf *out)
+{
+	struct gzip_writer writer;
+
+	gzip_writer_init(&writer, out);
+	gzip_writer_add(&writer, data, len);
+	return gzip_writer_finish(&writer);
+}
+
+static const char gzip_header[] = "Content-Encoding: gzip";
+
 static int query(struct ch_client *client, bool has_database, const char *sql, struct buf *answer)
 {
 	_cleanup_(buf_deinit) struct buf ignored;
+	_cleanup_(buf_deinit) struct buf packed;
 	/* Borrows @sql. */
 	const struct buf body = {.data = (char *)sql, .len = strlen(sql)};
 
 	buf_init(&ignored, REFUSAL_MAX_BYTES);
-	return send_request(client, has_database, NULL, NULL, &body, answer ? answer : &ignored);
+	buf_init(&packed, BUF_NO_MAX);
+	if (!answer)
+		answer = &ignored;
+	/* Lists of numbers. */
+	if (body.len < COMPRESSED_MIN_BYTES)
+		return send_request(client, has_database, NULL, NULL, &body, answer);
+	if (pack(sql, body.len, &packed))
+		return fail(client, -ENOMEM, 0, "out of memory");
+	return send_request(client, has_database, NULL, gzip_header, &packed, answer);
 }
 
 /* "18.16.1\n" */
@@ -246,7 +267,6 @@ int ch_client_insert(struct ch_client *client, const char *sql, const void *rows
 {
 	_cleanup_(buf_deinit) struct buf body;
 	_cleanup_(buf_deinit) struct buf answer;
-	struct gzip_writer writer;
 	uint32_t version;
 	int err = ch_client_version(client, &version);
 
@@ -254,11 +274,9 @@ int ch_client_insert(struct ch_client *client, const char *sql, const void *rows
 	buf_init(&answer, REFUSAL_MAX_BYTES);
 	if (err)
 		return err;
-	gzip_writer_init(&writer, &body);
-	gzip_writer_add(&writer, rows, len);
-	if (gzip_writer_finish(&writer))
+	if (pack(rows, len, &body))
 		return fail(client, -ENOMEM, 0, "out of memory");
-	return send_request(client, true, sql, "Content-Encoding: gzip", &body, &answer);
+	return send_request(client, true, sql, gzip_header, &body, &answer);
 }
 
 static void explain_refusal(const struct ch_client *client, struct buf *out)

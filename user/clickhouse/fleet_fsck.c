@@ -19,6 +19,7 @@
 enum {
 	FINDINGS_MAX = 1000, /* told of each question and day */
 	CHAIN_ROWS = 4 << 20, /* of the ledger, in one answer */
+	NAME_MAX_BYTES = 63, /* of hosts and kinds */
 };
 
 #define NSEC_PER_DAY (86400 * NSEC_PER_SEC)
@@ -28,8 +29,19 @@ struct link {
 	uint64_t host, last_seq;
 };
 
+/* What numbers are called. */
+struct names {
+	struct named {
+		uint64_t number;
+		char name[NAME_MAX_BYTES + 1];
+	} * items; /* owned */
+	size_t cnt, cap;
+	struct hmap index;
+};
+
 struct check {
 	struct ch_client *client;
+	struct names hosts, kinds;
 	struct fleet_fsck *result;
 	struct buf *out, sql, answer;
 	uint32_t day; /* since 1970 */
@@ -72,6 +84,71 @@ static int ask(struct check *check, struct reader *rd)
 	return err;
 }
 
+/* --- Names --- */
+
+static bool is_number(const void *owner, uint32_t index, const void *key)
+{
+	return ((const struct named *)owner)[index].number == *(const uint64_t *)key;
+}
+
+static int add_name(struct names *names, uint64_t number, const char *text, size_t len)
+{
+	struct named *named;
+
+	if (hmap_find(&names->index, number, is_number, names->items, &number) != HMAP_NONE)
+		return 0;
+	if (array_reserve(&names->items, &names->cap, names->cnt + 1, sizeof(*names->items)) ||
+	    hmap_insert(&names->index, number, (uint32_t)names->cnt))
+		return -ENOMEM;
+	named = &names->items[names->cnt++];
+	named->number = number;
+	snprintf(named->name, sizeof(named->name), "%.*s", (int)len, text);
+	/* It goes to a terminal. */
+	for (char *chr = named->name; *chr; chr++)
+		if ((unsigned char)*chr < ' ' || *chr == 0x7f)
+			*chr = '?';
+	return 0;
+}
+
+/* What @number is called, or itself as text. */
+static const char *name_of(struct names *names, uint64_t number)
+{
+	uint32_t index = hmap_find(&names->index, number, is_number, names->items, &number);
+	char text[24];
+
+	if (index != HMAP_NONE)
+		return names->items[index].name;
+	snprintf(text, sizeof(text), "%" PRIu64, number);
+	return add_name(names, number, text, strlen(text)) ? "?"
+							   : names->items[names->cnt - 1].name;
+}
+
+/* @sql's SELECT answers numbers and names. */
+static int read_names(struct check *check, const char *sql, struct names *out)
+{
+	struct reader rd;
+	int err;
+
+	buf_add_str(&check->sql, sql);
+	err = ask(check, &rd);
+	while (!err && !reader_done(&rd)) {
+		const uint64_t number = reader_u64(&rd);
+		size_t len;
+		const char *text = rb_text(&rd, &len);
+
+		if (text)
+			err = add_name(out, number, text,
+				       len < NAME_MAX_BYTES ? len : NAME_MAX_BYTES);
+	}
+	return err ? err : rd.err;
+}
+
+static void names_deinit(struct names *names)
+{
+	free(names->items);
+	hmap_deinit(&names->index);
+}
+
 /* --- Ledger and samples --- */
 
 /*
@@ -84,7 +161,7 @@ static void ask_for_differences(struct check *check)
 
 	buf_add_str(
 		sql,
-		"SELECT toString(host), toString(kind), toUInt64(seq), toInt64(sum(ledger)) AS "
+		"SELECT host, kind, toUInt64(seq), toInt64(sum(ledger)) AS "
 		"of_ledger, toInt64(sum(of_ledger_rows)) AS l_rows, toInt64(sum(of_rows)) AS "
 		"s_rows, toInt64(sum(n)) AS d_n, toInt64(sum(v1)) AS d1, toInt64(sum(v2)) AS d2, "
 		"toInt64(sum(v3)) AS d3, arrayExists(x -> x != 0, sumForEach(v)) AS d_v FROM "
@@ -106,8 +183,7 @@ static void ask_for_differences(struct check *check)
 
 static void tell_difference(struct check *check, struct reader *rd)
 {
-	size_t host_len, kind_len;
-	const char *host = rb_text(rd, &host_len), *kind = rb_text(rd, &kind_len);
+	const uint64_t host = reader_u64(rd), kind = reader_u64(rd);
 	const uint64_t seq = reader_u64(rd), of_ledger = reader_u64(rd);
 	const int64_t l_rows = (int64_t)reader_u64(rd), s_rows = (int64_t)reader_u64(rd);
 	bool differ = false;
@@ -118,8 +194,8 @@ static void tell_difference(struct check *check, struct reader *rd)
 	differ |= reader_u8(rd) != 0;
 	if (rd->err)
 		return;
-	snprintf(batch, sizeof(batch), "batch %.*s/%" PRIu64 " of kind %.*s", (int)host_len, host,
-		 seq, (int)kind_len, kind);
+	snprintf(batch, sizeof(batch), "batch %s/%" PRIu64 " of %s", name_of(&check->hosts, host),
+		 seq, name_of(&check->kinds, kind));
 	if (!of_ledger)
 		finding(check, "%s: %" PRId64 " rows of samples, which the ledger does not have",
 			batch, s_rows);
@@ -168,14 +244,14 @@ static int check_windows(struct check *check)
 			break;
 		if (windows != 1)
 			finding(check,
-				"window %" PRIu64 "/%" PRIu64 ": it has batches in the ledger, but "
-				"no row of its own",
-				host, seq);
+				"window %s/%" PRIu64 ": it has batches in the ledger, but no row "
+				"of its own",
+				name_of(&check->hosts, host), seq);
 		else
 			finding(check,
-				"window %" PRIu64 "/%" PRIu64 ": its batches have %" PRIu64
+				"window %s/%" PRIu64 ": its batches have %" PRIu64
 				" rows in the ledger, it says %" PRIu64,
-				host, seq, batch_rows, window_rows);
+				name_of(&check->hosts, host), seq, batch_rows, window_rows);
 	}
 	return err ? err : rd.err;
 }
@@ -261,14 +337,14 @@ static int follow(struct check *check, uint64_t host, uint64_t seq, uint64_t las
 	/* What was before the first day is not looked at. */
 	if (!is_new && prev_seq > link->last_seq)
 		finding(check,
-			"window %" PRIu64 "/%" PRIu64 ": follows on %" PRIu64 ", but %" PRIu64
+			"window %s/%" PRIu64 ": follows on %" PRIu64 ", but %" PRIu64
 			" is before it: windows are missing",
-			host, seq, prev_seq, link->last_seq);
+			name_of(&check->hosts, host), seq, prev_seq, link->last_seq);
 	else if (!is_new && prev_seq < link->last_seq)
 		finding(check,
-			"window %" PRIu64 "/%" PRIu64 ": follows on %" PRIu64 ", but %" PRIu64
+			"window %s/%" PRIu64 ": follows on %" PRIu64 ", but %" PRIu64
 			" is before it: windows are there twice",
-			host, seq, prev_seq, link->last_seq);
+			name_of(&check->hosts, host), seq, prev_seq, link->last_seq);
 	if (last_seq > link->last_seq)
 		link->last_seq = last_seq;
 	return 0;
@@ -388,14 +464,21 @@ int fleet_fsck(struct ch_client *client, uint64_t from_ns, uint64_t to_ns,
 	buf_init(&check.sql, BUF_NO_MAX);
 	buf_init(&check.answer, CH_ANSWER_MAX_BYTES);
 	hmap_init(&check.by_host);
-	err = list_days(&check, from_ns / NSEC_PER_DAY,
-			last_day < UINT16_MAX ? last_day : UINT16_MAX, &days, &cnt);
+	err = read_names(&check, "SELECT host, if(name = '', id, name) FROM hosts FINAL",
+			 &check.hosts);
+	if (!err)
+		err = read_names(&check, "SELECT kind, name FROM kinds", &check.kinds);
+	if (!err)
+		err = list_days(&check, from_ns / NSEC_PER_DAY,
+				last_day < UINT16_MAX ? last_day : UINT16_MAX, &days, &cnt);
 	for (size_t i = 0; i < cnt && !err; i++) {
 		check.day = days[i];
 		err = check_day(&check);
 	}
 	free(check.links);
 	hmap_deinit(&check.by_host);
+	names_deinit(&check.hosts);
+	names_deinit(&check.kinds);
 	buf_deinit(&check.sql);
 	buf_deinit(&check.answer);
 	return err == -EBADMSG ? -EPROTO : err ? err : out->err;

@@ -105,10 +105,10 @@ const size_t fleet_table_cnt = sizeof(fleet_tables) / sizeof(*fleet_tables);
 static const char *const codecs[] = {
 	"samples MODIFY COLUMN h DateTime('UTC') CODEC(Delta(4), ZSTD(1)), "
 	"MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), MODIFY COLUMN host UInt64 CODEC(ZSTD(1)), "
-	"MODIFY COLUMN src UInt64 CODEC(Delta(8), ZSTD(1)), "
+	"MODIFY COLUMN src UInt64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN ts UInt16 CODEC(Delta(2), ZSTD(1)), "
 	"MODIFY COLUMN lead UInt32 CODEC(ZSTD(1)), MODIFY COLUMN kind UInt64 CODEC(ZSTD(1)), "
-	"MODIFY COLUMN n Int64 CODEC(ZSTD(1)), MODIFY COLUMN v1 Int64 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN n Int64 CODEC(ZSTD(3)), MODIFY COLUMN v1 Int64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN v2 Int64 CODEC(ZSTD(1)), MODIFY COLUMN v3 Int64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN v Array(Int64) CODEC(ZSTD(1))",
 	"stacks MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), "

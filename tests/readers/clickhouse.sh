@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The fleet store in today's ClickHouse, which the npm package chdb has as a library: its dialect, its codecs, its way to
+# read blocks. What a server does beside that is tested against Debian's, in tests/e2e.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/e2e/cases.sh
+modules=$BUILD/readers/node_modules
+store=$tmp/store.db
+out=$tmp/out
+mkdir -p "$out" "$tmp/engine" "$BUILD/readers"
+HOME=$tmp npm install --prefix "$BUILD/readers" --no-audit --no-fund --loglevel=error chdb@3.4.0 >"$log" 2>&1
+result $? "npm installs the engine"
+[ $status = 0 ] || exit 1
+unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
+
+LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
+NODE_PATH=$modules node tests/readers/chdb_server.js "$tmp/engine" >"$tmp/port" 2>"$tmp/engine.err" &
+engine=$!
+trap 'kill $engine 2>/dev/null; wait 2>/dev/null; rm -rf "$tmp"' EXIT
+for _ in $(seq 200); do
+	[ -s "$tmp/port" ] && break
+	sleep 0.1
+done
+port=$(cat "$tmp/port")
+url=clickhouse://127.0.0.1:$port/fleet
+
+sql()
+{
+	curl -s -m 60 "http://127.0.0.1:$port/?database=fleet" --data-binary "$1"
+}
+
+# sums: as fleet_store prints them, and each row once.
+sums()
+{
+	sql "SELECT 'cpu', sumIf(n, name = 'cpu'), sumIf(v1, name = 'cpu'), 'off-cpu', sumIf(n, name = 'off-cpu'),
+		sumIf(v[1], name = 'off-cpu'), 'samples-of-web', sumIf(n, name = 'cpu' AND service = 'web')
+		FROM (SELECT * FROM samples FINAL) AS s ANY LEFT JOIN (SELECT kind, name FROM kinds) AS k USING kind" |
+		tr '\t' ' '
+}
+
+equal()
+{
+	printf '%s\n' "$@"
+	[ "$1" = "$2" ]
+}
+
+holds "init" bpfprof_into 0 init store init --store "$url"
+holds "... gives codecs" bash -c '[[ $1 == *"ts"*"CODEC(Delta(2), ZSTD(1))"* ]]' _ "$(sql "SHOW CREATE TABLE samples")"
+holds "... says so" told "9 tables made, of version 1, by ClickHouse [0-9.]+$" init.err
+"$tmp/fleet_store" "$store" 1 500 >"$out/truth" || exit 1
+for time in once twice; do
+	holds "shipped $time" bpfprof_into 0 shipped store ship --store "$store" --to "$url"
+	holds "... every sum is the recorded one" equal "$(sums)" "$(cat "$out/truth")"
+	holds "... fsck finds nothing" bpfprof_into 0 fsck store fsck --store "$url"
+	python3 -c '
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+store.execute("UPDATE sink SET seq=0")
+store.commit()' "$store"
+done
+sql "INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v FROM samples
+	LIMIT 1"
+sql "DELETE FROM stacks WHERE stack = (SELECT min(stack) FROM stacks)"
+holds "what is wrong is found" bpfprof_into 1 fsck store fsck --store "$url"
+holds "... a value" told "the sums of its samples are not those of the ledger" fsck
+holds "... a stack" told "1 stacks are named by samples" fsck
+exit $status
