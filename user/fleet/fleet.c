@@ -109,18 +109,21 @@ int fleet_read_end(struct fleet *fleet, const struct reader *rd)
 
 int fleet_query(struct fleet *fleet, struct buf *sql, struct buf *answer)
 {
-	int err;
-
 	buf_add_str(sql, " FORMAT RowBinary");
 	buf_reset(answer);
 	log_debug("fleet: %s", buf_cstr(sql));
-	err = sql->err ? sql->err : ch_client_query(fleet->client, buf_cstr(sql), answer);
-	if (!err)
-		fleet->logged[0] = '\0';
-	return err;
+	return sql->err ? sql->err : ch_client_query(fleet->client, buf_cstr(sql), answer);
 }
 
 /* --- The source --- */
+
+/* What a question came to: after an answer the next failure is news. */
+static int settle(struct store_source *source, int err)
+{
+	if (!err)
+		fleet_of(source)->logged[0] = '\0';
+	return err;
+}
 
 static void close_fleet(struct store_source *source)
 {
@@ -140,25 +143,26 @@ static int read_source(struct store_source *source, const struct store_query *qu
 		       struct profile *out, struct ledger *ledger_out,
 		       struct store_coverage *coverage_out)
 {
-	return fleet_read(fleet_of(source), query, out, ledger_out, coverage_out);
+	return settle(source, fleet_read(fleet_of(source), query, out, ledger_out, coverage_out));
 }
 
 static int each_kind(struct store_source *source, uint64_t from_ns, uint64_t to_ns,
 		     store_kind_fn *fn, void *arg)
 {
-	return fleet_each_kind(fleet_of(source), from_ns, to_ns, fn, arg);
+	return settle(source, fleet_each_kind(fleet_of(source), from_ns, to_ns, fn, arg));
 }
 
 static int each_label(struct store_source *source, const struct store_query *query,
 		      store_label_fn *fn, void *arg)
 {
-	return fleet_each_label(fleet_of(source), query, fn, arg);
+	return settle(source, fleet_each_label(fleet_of(source), query, fn, arg));
 }
 
 static int timeline(struct store_source *source, const struct store_query *query, const char *by,
 		    const char *function, size_t point_cnt, store_series_fn *fn, void *arg)
 {
-	return fleet_timeline(fleet_of(source), query, by, function, point_cnt, fn, arg);
+	return settle(source,
+		      fleet_timeline(fleet_of(source), query, by, function, point_cnt, fn, arg));
 }
 
 static int coverage(struct store_source *source, uint64_t from_ns, uint64_t to_ns,
@@ -169,7 +173,7 @@ static int coverage(struct store_source *source, uint64_t from_ns, uint64_t to_n
 
 	fleet_ask_range(&ask, fleet_of(source), from_ns, to_ns);
 	err = fleet_coverage(&ask, out);
-	return err ? fleet_fail(ask.fleet, err) : 0;
+	return settle(source, err ? fleet_fail(ask.fleet, err) : 0);
 }
 
 static int ledger(struct store_source *source, const struct store_query *query,
@@ -191,7 +195,7 @@ static int ledger(struct store_source *source, const struct store_query *query,
 	}
 	*ledger_out = sum;
 	*coverage_out = covered;
-	return 0;
+	return settle(source, 0);
 }
 
 static const struct store_source_ops fleet_ops = {
