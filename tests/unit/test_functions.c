@@ -112,6 +112,42 @@ static void test_extent(void **state)
 	close_image(&file);
 }
 
+/* Names of one place are in the order of their underscores, lengths and letters; one that is
+ * there with and without its version is one, and what the better of them says. */
+static void test_aliases(void **state)
+{
+	static const struct image_symbol all[] = {
+		{"same", TEXT + 4, 0, STT_NOTYPE, GLOBAL, TEXT_SECTION},
+		{"same@@V1", TEXT + 4, 8, STT_GNU_IFUNC, GLOBAL, TEXT_SECTION},
+		{"bb", TEXT + 4, 4, FUNC, GLOBAL, TEXT_SECTION},
+		{"aa", TEXT + 4, 4, FUNC, GLOBAL, TEXT_SECTION},
+		{"_a", TEXT + 4, 4, FUNC, GLOBAL, TEXT_SECTION},
+		{"before", TEXT, 4, FUNC, GLOBAL, TEXT_SECTION},
+	};
+	static const char *const wanted[] = {"before", "aa", "bb", "same", "_a"};
+	struct functions functions;
+	struct elf_image image;
+	struct elf_file *elf;
+
+	image_init(&image, EM_X86_64);
+	image_text(&image, ".text", TEXT, code, sizeof(code));
+	image_symbols(&image, SHT_SYMTAB, all, sizeof(all) / sizeof(*all));
+	image_finish(&image);
+	elf = elf_file_from_memory(image.bytes, image.len);
+	assert_non_null(elf);
+	assert_int_equal(functions_from_elf(elf, NULL, &functions), 0);
+	assert_int_equal(functions.cnt, sizeof(wanted) / sizeof(*wanted));
+	for (size_t i = 0; i < functions.cnt; i++)
+		assert_string_equal(functions.items[i].name, wanted[i]);
+	assert_int_equal(functions.items[3].size, 8);
+	assert_true(functions.items[3].is_ifunc);
+	assert_false(functions.items[3].is_label);
+	assert_int_equal(functions.end, TEXT + 12);
+	functions_deinit(&functions);
+	elf_file_free(elf);
+	image_deinit(&image);
+}
+
 static void check_at(const struct opened *file, uint64_t vaddr, int err)
 {
 	struct code_image image = {.fd = file->fd,
@@ -182,13 +218,74 @@ static void test_unwind_table(void **state)
 	image_deinit(&image);
 }
 
+/* Tables that are cut, of another form, or that say that they have more than they do. */
+static void test_hostile_unwind_table(void **state)
+{
+	enum { HDR = 0x402000 };
+	static const struct {
+		uint32_t words[5];
+		size_t len;
+		int err;
+	} cases[] = {
+		{{0x3b031b01, 0, 0xffffffff, 0, 0}, 20, 0}, {{0x3b031b01, 0, 0, 0, 0}, 20, -ENOENT},
+		{{0x3b031b01, 0, 1, 0, 0}, 19, -ENOENT},    {{0x3b031b01, 0, 1, 0, 0}, 11, -ENOENT},
+		{{0x3b031b02, 0, 1, 0, 0}, 20, -ENOENT},    {{0x3b041b01, 0, 1, 0, 0}, 20, -ENOENT},
+		{{0x1b031b01, 0, 1, 0, 0}, 20, -ENOENT},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct elf_image image;
+		struct elf_file *elf;
+		uint64_t start = 0;
+
+		image_init(&image, EM_X86_64);
+		image_section(&image, ".eh_frame_hdr", (Elf64_Shdr){.sh_type = SHT_PROGBITS},
+			      cases[i].words, cases[i].len);
+		image_segment(&image, (Elf64_Phdr){.p_type = PT_GNU_EH_FRAME,
+						   .p_offset = image.shdrs[1].sh_offset,
+						   .p_vaddr = HDR,
+						   .p_filesz = cases[i].len});
+		image_finish(&image);
+		elf = elf_file_from_memory(image.bytes, image.len);
+		assert_non_null(elf);
+		assert_int_equal(unwind_table_start(elf, HDR + 5, &start), cases[i].err);
+		if (!cases[i].err)
+			assert_int_equal(start, HDR);
+		elf_file_free(elf);
+		image_deinit(&image);
+	}
+}
+
+/* One that is not in the file, and none. */
+static void test_no_unwind_table(void **state)
+{
+	for (int has_segment = 0; has_segment < 2; has_segment++) {
+		struct elf_image image;
+		struct elf_file *elf;
+		uint64_t start;
+
+		image_init(&image, EM_X86_64);
+		if (has_segment)
+			image_segment(&image, (Elf64_Phdr){.p_type = PT_GNU_EH_FRAME,
+							   .p_offset = IMAGE_BYTES_MAX,
+							   .p_filesz = 20});
+		image_segment(&image, (Elf64_Phdr){.p_type = PT_LOAD});
+		image_finish(&image);
+		elf = elf_file_from_memory(image.bytes, image.len);
+		assert_non_null(elf);
+		assert_int_equal(unwind_table_start(elf, TEXT, &start), -ENOENT);
+		elf_file_free(elf);
+		image_deinit(&image);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_extent),
-		cmocka_unit_test(test_code_check),
-		cmocka_unit_test(test_unwind_table),
+		cmocka_unit_test(test_names),		cmocka_unit_test(test_extent),
+		cmocka_unit_test(test_aliases),		cmocka_unit_test(test_code_check),
+		cmocka_unit_test(test_unwind_table),	cmocka_unit_test(test_hostile_unwind_table),
+		cmocka_unit_test(test_no_unwind_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

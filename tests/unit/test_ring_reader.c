@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "capture/ring_reader.h"
 
@@ -162,12 +165,60 @@ static void test_damaged(void **state)
 	assert_int_equal(next_is(&fake), -EBADMSG);
 }
 
+/* A file in the kernel's layout: the reader's page, the writer's, the data twice. */
+static void test_open(void **state)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	const uint64_t consumer = 8, producer = 24;
+	const uint32_t head[2] = {3, 0};
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+	struct ring_reader reader;
+	uint64_t released;
+	const void *data;
+	uint64_t at;
+	uint32_t len;
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)(4 * page)), 0);
+	assert_int_equal(pwrite(fd, &consumer, 8, 0), 8);
+	assert_int_equal(pwrite(fd, &producer, 8, (off_t)page), 8);
+	assert_int_equal(pwrite(fd, head, 8, (off_t)(2 * page + 8)), 8);
+	assert_int_equal(pwrite(fd, "abc", 3, (off_t)(2 * page + 16)), 3);
+	assert_int_equal(ring_reader_open(&reader, fd, (uint32_t)page), 0);
+	assert_int_equal(ring_reader_held_bytes(&reader), 16);
+	assert_int_equal(ring_reader_next(&reader, &data, &len, &at), 1);
+	assert_int_equal(at, 8);
+	assert_int_equal(len, 3);
+	assert_memory_equal(data, "abc", 3);
+	ring_reader_release(&reader, UINT64_MAX);
+	assert_int_equal(pread(fd, &released, 8, 0), 8);
+	assert_int_equal(released, 24);
+	ring_reader_close(&reader);
+	/* Closing twice does no harm. */
+	ring_reader_close(&reader);
+	close(fd);
+}
+
+/* No map at all, and one of which the reader's page may not be written. */
+static void test_open_refused(void **state)
+{
+	struct ring_reader reader;
+	int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_int_equal(ring_reader_open(&reader, -1, BYTES), -EBADF);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	assert_int_equal(ring_reader_open(&reader, fd, BYTES), -EPERM);
+	ring_reader_close(&reader);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_in_order),      cmocka_unit_test(test_unfinished),
 		cmocka_unit_test(test_over_the_seam), cmocka_unit_test(test_held),
-		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_damaged),	      cmocka_unit_test(test_open),
+		cmocka_unit_test(test_open_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

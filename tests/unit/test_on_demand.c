@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Recordings on demand, with scripts of a shell in the place of the program that records: what they
+ * give, what they say and how they end, and clients that do not wait.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "agent/on_demand.h"
+#include "base/clock.h"
+#include "scratch.h"
+
+/* More than any of this takes, however busy the machine is. */
+static const uint64_t LONG_NS = 60 * NSEC_PER_SEC;
+
+struct recorder {
+	char folder[64];
+	char program[96];
+	struct on_demand on_demand;
+	struct web_capture request;
+	struct buf out, why;
+};
+
+static int set_up(void **state)
+{
+	struct recorder *rec = calloc(1, sizeof(*rec));
+
+	assert_non_null(rec);
+	snprintf(rec->folder, sizeof(rec->folder), "/tmp/bpfprof-on-demand-XXXXXX");
+	assert_non_null(mkdtemp(rec->folder));
+	snprintf(rec->program, sizeof(rec->program), "%s/record", rec->folder);
+	rec->on_demand.program = rec->program;
+	rec->request = (struct web_capture){.duration_ns = LONG_NS, .client_fd = -1};
+	buf_init(&rec->out, BUF_NO_MAX);
+	buf_init(&rec->why, BUF_NO_MAX);
+	*state = rec;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct recorder *rec = *state;
+
+	assert_int_equal(atomic_load(&rec->on_demand.running), 0);
+	buf_deinit(&rec->out);
+	buf_deinit(&rec->why);
+	remove_tree(rec->folder);
+	free(rec);
+	return 0;
+}
+
+/* Let @script be the program. It is written by a child: a descriptor for writing that another
+ * thread's child inherits would make it busy. */
+static void program_is(const struct recorder *rec, const char *script)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text), "#!/bin/sh\n%s\n", script);
+	RUN_IN(rec->folder, "sh", "-c", "printf %s \"$1\" >record && chmod 700 record", "sh", text);
+}
+
+static int capture(struct recorder *rec)
+{
+	buf_reset(&rec->out);
+	buf_reset(&rec->why);
+	return on_demand_capture(&rec->on_demand, &rec->request, &rec->out, &rec->why);
+}
+
+/* The same with a limit of 1.5 s, in which a machine may be too busy even to begin: then again. */
+static int capture_soon(struct recorder *rec, int wanted, const char *why)
+{
+	int err = 0;
+
+	rec->request.duration_ns = NSEC_PER_MSEC;
+	for (int i = 0; i < 10; i++) {
+		err = capture(rec);
+		if (err == wanted && !strcmp(buf_cstr(&rec->why), why))
+			break;
+	}
+	assert_string_equal(buf_cstr(&rec->why), why);
+	return err;
+}
+
+static void test_output(void **state)
+{
+	struct recorder *rec = *state;
+
+	setenv("DEBUGINFOD_URLS", "http://127.0.0.1:1", 1);
+	setenv("DEBUGINFOD_URLS_TOO", "kept", 1);
+	program_is(rec, "printf '%s|' \"$@\" \"${DEBUGINFOD_URLS-none}\" "
+			"\"${DEBUGINFOD_URLS_TOO-none}\"; cat");
+	rec->request = (struct web_capture){
+		.kind = WEB_CAPTURE_ALLOCS, .pid = 7, .duration_ns = LONG_NS, .client_fd = -1};
+	assert_int_equal(capture(rec), 0);
+	assert_string_equal(buf_cstr(&rec->out),
+			    "record|-q|--output=-.pb.gz|--duration=60000ms|--heap|--heap-rate=512k|"
+			    "--pid=7|none|kept|");
+	assert_int_equal(rec->why.len, 0);
+	unsetenv("DEBUGINFOD_URLS");
+	unsetenv("DEBUGINFOD_URLS_TOO");
+}
+
+/* Several times what a pipe holds, binary, beside an endless talk of which nobody wants all. */
+static void test_much(void **state)
+{
+	struct recorder *rec = *state;
+
+	program_is(rec, "yes complaint | head -n 20000 >&2; head -c 1000000 /dev/zero; exit 4");
+	assert_int_equal(capture(rec), 0);
+	assert_int_equal(rec->out.len, 1000000);
+	for (size_t i = 0; i < rec->out.len; i++)
+		assert_int_equal(rec->out.data[i], 0);
+	assert_int_equal(rec->why.len, 0);
+}
+
+static void test_failures(void **state)
+{
+	static const struct {
+		const char *script;
+		int err;
+		const char *why;
+	} cases[] = {
+		{"echo bpfprof: no such pid >&2; exit 2", -EINVAL, "no such pid"},
+		{"printf 'no prefix' >&2; exit 1", -EIO, "no prefix"},
+		{"printf 'bpfprof: one\ntwo\n' >&2; exit 1", -EIO, "one"},
+		{"printf '\n' >&2; exit 1", -EIO, ""},
+		{"exit 3", -EIO, "the recording ended with status 3"},
+		{"kill -SEGV $$", -EIO, "the recording ended with status 139"},
+	};
+	struct recorder *rec = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		program_is(rec, cases[i].script);
+		assert_int_equal(capture(rec), cases[i].err);
+		assert_string_equal(buf_cstr(&rec->why), cases[i].why);
+	}
+	rec->on_demand.program = "/nowhere";
+	assert_int_equal(capture(rec), -EIO);
+	assert_string_equal(buf_cstr(&rec->why), "the recording ended with status 127");
+}
+
+/* A reply has its bound, and a recording that knows none is ended. */
+static void test_too_large(void **state)
+{
+	struct recorder *rec = *state;
+
+	program_is(rec, "exec cat /dev/zero");
+	rec->out.max_bytes = 1 << 20;
+	assert_int_equal(capture(rec), -EFBIG);
+	assert_string_equal(buf_cstr(&rec->why),
+			    "the profile is too large: ask for less time, or a pid");
+	rec->out.max_bytes = BUF_NO_MAX;
+}
+
+/* Is the process gone whose id the script left? */
+static void check_is_gone(const struct recorder *rec)
+{
+	char path[128];
+	FILE *file;
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "%s/pid", rec->folder);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%d", &pid), 1);
+	fclose(file);
+	assert_int_equal(kill(pid, 0), -1);
+	assert_int_equal(errno, ESRCH);
+}
+
+/* Asked to finish, it does so; who does not is killed. */
+static void test_too_long(void **state)
+{
+	struct recorder *rec = *state;
+
+	program_is(rec, "trap 'echo late; exit 0' INT\nwhile :; do sleep 0.01; done");
+	assert_int_equal(capture_soon(rec, 0, ""), 0);
+	assert_string_equal(buf_cstr(&rec->out), "late\n");
+	program_is(rec, "trap '' INT\necho $$ >${0%/*}/pid\nwhile :; do sleep 0.01; done");
+	assert_int_equal(
+		capture_soon(rec, -ETIMEDOUT,
+			     "the recording took too long: the machine is too busy for it"),
+		-ETIMEDOUT);
+	check_is_gone(rec);
+}
+
+/* One that has closed its outputs has given all, and is not waited for longer than that. */
+static void test_lingering(void **state)
+{
+	struct recorder *rec = *state;
+
+	program_is(rec,
+		   "trap '' INT\necho all; echo $$ >${0%/*}/pid; exec >/dev/null 2>&1 sleep 60");
+	assert_int_equal(capture_soon(rec, -EIO, "the recording ended with status 137"), -EIO);
+	check_is_gone(rec);
+}
+
+static void test_client_gone(void **state)
+{
+	struct recorder *rec = *state;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	rec->request.client_fd = pair[0];
+	program_is(rec, "echo $$ >${0%/*}/pid; echo begun; exec sleep 60");
+	close(pair[1]);
+	assert_int_equal(capture(rec), -ECANCELED);
+	assert_int_equal(rec->why.len, 0);
+	close(pair[0]);
+}
+
+static void test_too_many(void **state)
+{
+	struct recorder *rec = *state;
+
+	program_is(rec, "echo x");
+	atomic_store(&rec->on_demand.running, ON_DEMAND_AT_ONCE_MAX);
+	assert_int_equal(capture(rec), -EBUSY);
+	assert_string_equal(buf_cstr(&rec->why), "2 recordings are under way already");
+	assert_int_equal(atomic_load(&rec->on_demand.running), ON_DEMAND_AT_ONCE_MAX);
+	atomic_store(&rec->on_demand.running, ON_DEMAND_AT_ONCE_MAX - 1);
+	assert_int_equal(capture(rec), 0);
+	assert_int_equal(atomic_load(&rec->on_demand.running), ON_DEMAND_AT_ONCE_MAX - 1);
+	atomic_store(&rec->on_demand.running, 0);
+	rec->request.hz = 99;
+	rec->request.kind = WEB_CAPTURE_OFF_CPU;
+	assert_int_equal(capture(rec), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_output, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_much, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_failures, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_too_large, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_too_long, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_lingering, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_client_gone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_too_many, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
