@@ -89,6 +89,27 @@ static void test_highest_column(void **state)
 	profile_deinit(&prof);
 }
 
+/* Counts of any size: a full bar, and none for what is no count. */
+static void test_counts(void **state)
+{
+	_cleanup_(buf_deinit) struct buf text;
+	struct profile prof;
+
+	assert_int_equal(profile_init(&prof), 0);
+	buf_init(&text, BUF_NO_MAX);
+	profile_add_value_type(&prof, "calls", "count");
+	profile_add_value_type(&prof, "time", "nanoseconds");
+	add(&prof, 3, -5, 400);
+	value_hist_format(&prof, 1, 0, &text);
+	assert_int_equal(text.len, 0);
+	add(&prof, 3, INT64_MAX, 400);
+	add(&prof, 4, INT64_MAX / 2, 400);
+	value_hist_format(&prof, 1, 0, &text);
+	assert_non_null(strstr(buf_cstr(&text), "|****************************************|\n"));
+	assert_non_null(strstr(buf_cstr(&text), "|********************                    |\n"));
+	profile_deinit(&prof);
+}
+
 /* The caller label of sample @i. */
 static const char *caller_of(const struct profile *prof, size_t i)
 {
@@ -132,6 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_highest_column),
+		cmocka_unit_test(test_counts),
 		cmocka_unit_test(test_call_sites),
 	};
 

@@ -52,8 +52,9 @@ static void add_column(struct buf *out, int column, int64_t cnt, int64_t most)
 	unsigned long long from = column ? 1ULL << column : 0;
 
 	buf_printf(out, "%16llu -> %-16llu %12lld |", from, (2ULL << column) - 1, (long long)cnt);
-	for (int64_t i = 0; i < BAR_WIDTH; i++)
-		buf_add_char(out, i < (cnt * BAR_WIDTH + most - 1) / most ? '*' : ' ');
+	/* Counts that were scaled back may be so large that a product with them has no room. */
+	for (int i = 0; i < BAR_WIDTH; i++)
+		buf_add_char(out, (double)i * (double)most < (double)cnt * BAR_WIDTH ? '*' : ' ');
 	buf_add_str(out, "|\n");
 }
 
@@ -64,7 +65,7 @@ void value_hist_format(const struct profile *prof, uint32_t value, uint32_t coun
 
 	for (size_t i = 0; i < prof->sample_cnt; i++) {
 		const int64_t *values = prof->values + i * prof->value_type_cnt;
-		int column = values[count] ? column_of(prof, prof->samples[i].label_set) : -1;
+		int column = values[count] > 0 ? column_of(prof, prof->samples[i].label_set) : -1;
 
 		if (column < 0 || (!values[value] && column))
 			continue;
