@@ -69,10 +69,12 @@ bool dict_has_news(const struct dict *dict)
 {
 	struct dict_mark now = dict_mark_of(dict);
 
-	return memcmp(&now, &dict->saved, sizeof(now)) != 0 ||
-	       dict->named_cnt != dict->named_saved ||
-	       (now.mappings && memcmp(dict->prof.mappings, dict->saved_mappings,
-				       now.mappings * sizeof(*dict->saved_mappings)) != 0);
+	if (memcmp(&now, &dict->saved, sizeof(now)) != 0 || dict->named_cnt != dict->named_saved)
+		return true;
+	for (uint64_t i = 0; i < now.mappings; i++)
+		if (!dict_mapping_is_same(&dict->prof.mappings[i], &dict->saved_mappings[i]))
+			return true;
+	return false;
 }
 
 void dict_name(struct dict *dict, uint32_t location, const struct profile_line *lines,

@@ -44,6 +44,15 @@ uint64_t dict_bytes(const struct dict *dict);
 
 struct dict_mark dict_mark_of(const struct dict *dict);
 
+/* Not memcmp(): what lies between members and behind them is of no interest. */
+static inline bool dict_mapping_is_same(const struct profile_mapping *left,
+					const struct profile_mapping *right)
+{
+	return left->start == right->start && left->limit == right->limit &&
+	       left->file_off == right->file_off && left->path == right->path &&
+	       left->build_id == right->build_id && left->flags == right->flags;
+}
+
 /* Is there anything that no chunk holds yet? */
 bool dict_has_news(const struct dict *dict);
 

@@ -45,11 +45,10 @@ static void add_mappings(struct buf *out, const struct dict *dict)
 		add_range(out, &prof->mappings[i]);
 	}
 	for (uint64_t i = 0; i < dict->saved.mappings; i++)
-		changed += memcmp(&prof->mappings[i], &dict->saved_mappings[i],
-				  sizeof(*prof->mappings)) != 0;
+		changed += !dict_mapping_is_same(&prof->mappings[i], &dict->saved_mappings[i]);
 	pb_add_varint(out, changed);
 	for (uint64_t i = 0; i < dict->saved.mappings; i++) {
-		if (!memcmp(&prof->mappings[i], &dict->saved_mappings[i], sizeof(*prof->mappings)))
+		if (dict_mapping_is_same(&prof->mappings[i], &dict->saved_mappings[i]))
 			continue;
 		pb_add_varint(out, i);
 		add_range(out, &prof->mappings[i]);
