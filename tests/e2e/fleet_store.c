@@ -2,12 +2,14 @@
 /*
  * A local store of many small windows, and what is in it:
  *
- *	fleet_store FILE FIRST COUNT [PAUSE_MS]	adds COUNT windows of 10 s, from number FIRST on,
- *						with a pause behind each; prints what was added in
- *						sum: "cpu SAMPLES NS off-cpu WAITS NS
- *						samples-of-web N"
- *	fleet_store FILE drop BYTES		retention: keeps no more than that
- *	fleet_store FILE compact		windows become one a minute
+ *	fleet_store FILE FIRST COUNT [PAUSE_MS]
+ *			adds COUNT windows of 10 s, from number FIRST on, with a pause behind each;
+ *			prints what was added in sum: "cpu SAMPLES NS off-cpu WAITS NS
+ *			samples-of-web N"
+ *	fleet_store FILE drop BYTES
+ *			retention: keeps no more than that
+ *	fleet_store FILE compact
+ *			windows become one a minute
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -118,11 +118,12 @@ static void test_status(void **state)
 	static const struct {
 		int err, status;
 	} cases[] = {{-ENOENT, 404}, {-EBUSY, 503}, {-ENOMEM, 503}, {-EBADMSG, 500}};
+	const struct store_source store = {.why = ""};
 	struct web_reply reply;
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		web_reply_init(&reply);
-		web_reply_fail_store(&reply, "cpu", cases[i].err);
+		web_reply_fail_store(&reply, &store, "cpu", cases[i].err);
 		assert_int_equal(reply.status, cases[i].status);
 		web_reply_deinit(&reply);
 	}
