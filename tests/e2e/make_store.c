@@ -74,7 +74,11 @@ static struct host_name host_of(const struct row *row)
 }
 
 static const struct store_kind kinds[] = {
-	{.name = "cpu", .columns = {0, 1}, .column_cnt = 2, .default_column = 1},
+	{.name = "cpu",
+	 .columns = {0, 1},
+	 .column_cnt = 2,
+	 .default_column = 1,
+	 .event = "cpu-clock"},
 	{.name = "off-cpu", .columns = {2, 3}, .column_cnt = 2, .default_column = 1},
 };
 

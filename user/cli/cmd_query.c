@@ -97,25 +97,29 @@ static const struct opts_example query_examples[] = {
 	 "what one service waited for"},
 	{"bpfprof query diff --since 1h --before-since 1d", "now, and the same hour yesterday"},
 	{"bpfprof query labels --since 1d", "what can be selected"},
+	{"bpfprof query top --store clickhouse://db.example/profiles --select service=web --by "
+	 "host",
+	 "what each host of a fleet takes for one service"},
 	{NULL},
 };
 
 const struct opts_spec query_spec = {
 	.name = "query",
 	.usage = "query top|flame|diff|labels|kinds [OPTIONS]",
-	.summary = "Show what the agent stored of a range of time",
-	.details = "The store is read beside the agent that writes it.\n"
-		   "\n"
-		   "top     the functions, or with --by the values of labels, as a table\n"
-		   "flame   whole stacks, as a flame graph or in any other format\n"
-		   "diff    what changed from the range before to this one, and how surely\n"
-		   "labels  labels and their values, each with its sum\n"
-		   "kinds   which kinds of samples there are\n"
-		   "\n"
-		   "What of the range is stored, and what is missing, is told on stderr. Where\n"
-		   "nothing was sampled the exit status is 4; the files of flame then say why, "
-		   "unless\n"
-		   "the store is empty: there are none then.",
+	.summary = "Show what is stored of a range of time, on this host or of a fleet",
+	.details =
+		"The store is read beside the agent that writes it; a fleet's beside all of them.\n"
+		"\n"
+		"top     the functions, or with --by the values of labels, as a table\n"
+		"flame   whole stacks, as a flame graph or in any other format\n"
+		"diff    what changed from the range before to this one, and how surely\n"
+		"labels  labels and their values, each with its sum\n"
+		"kinds   which kinds of samples there are\n"
+		"\n"
+		"What of the range is stored, and what is missing, is told on stderr. Where\n"
+		"nothing was sampled the exit status is 4; the files of flame then say why, "
+		"unless\n"
+		"the store is empty: there are none then.",
 	.is_unprivileged = true,
 	.options = query_options,
 	.examples = query_examples,

@@ -39,6 +39,8 @@ static const struct opt serve_options[] = {
 static const struct opts_example serve_examples[] = {
 	{"bpfprof serve", "the agent's store in a browser"},
 	{"bpfprof serve --store copy.db --listen 127.0.0.1:8080", "a copy of one"},
+	{"CLICKHOUSE_PASSWORD=... bpfprof serve --store clickhouse://reader@db.example/profiles",
+	 "a whole fleet's"},
 	{"bpfprof serve --listen 0.0.0.0:7710 --token-file token --tls-cert cert.pem --tls-key "
 	 "key.pem",
 	 "for other machines, which takes a token and TLS"},
@@ -49,7 +51,8 @@ const struct opts_spec serve_spec = {
 	.name = "serve",
 	.usage = "serve [--store URL] [--listen ADDR] [--token-file FILE] [--tls-cert FILE "
 		 "--tls-key FILE]",
-	.summary = "Serve the page and the query API over a store, without an agent",
+	.summary = "Serve the page and the query API over a host's store, without an agent, or a "
+		   "fleet's",
 	.details = "SIGTERM and SIGINT end it.",
 	.is_unprivileged = true,
 	.options = serve_options,

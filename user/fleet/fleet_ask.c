@@ -4,6 +4,9 @@
  *
  * A sample counts if its window is complete: its (host, seq) is among those of the ledger's rows,
  * whose start_ns says to the nanosecond what is in the range. FINAL leaves one row of each key.
+ *
+ * Joins are ANY LEFT, with a name for what is joined: ANY INNER has meant one row of each key on
+ * both sides since 20, and 18 knows no other way to say the rest.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -186,7 +186,7 @@ static void add_sums(const struct fleet_ask *ask, const struct fleet_hours *hour
 	fleet_add_default_sum(ask, sql);
 	buf_add_str(sql, " AS x FROM ");
 	fleet_add_samples(ask, hours->first, hours->last, sql);
-	buf_add_str(sql, " GROUP BY host, src) AS a ANY INNER JOIN (SELECT host, src, keys, vals "
+	buf_add_str(sql, " GROUP BY host, src) AS a ANY LEFT JOIN (SELECT host, src, keys, vals "
 			 "FROM sources WHERE 1");
 	fleet_add_days(ask, sql);
 	buf_add_str(sql, buf_cstr(&ask->services));

@@ -12,6 +12,7 @@ enum {
 	LEDGERS_MAX = 20000, /* that are added up one by one */
 	/* A host that was here a day before the range is missed when it is not here now. */
 	MISSED_S = 86400,
+	EXACT_S = 96 * 3600,
 	/* Nobody is away for longer, and then tells what was lost meanwhile. */
 	TOMBSTONE_S = 32 * 86400,
 };
@@ -23,16 +24,41 @@ struct kind_sum {
 	int64_t total;
 };
 
+/*
+ * Longer than that nothing of the ledger is compared row by row: a window that was sent twice a
+ * moment ago, and not merged yet, counts twice in what is covered and in the sums of kinds.
+ */
+static bool is_long(const struct fleet_ask *ask)
+{
+	return ask->last_hour - ask->first_hour > EXACT_S;
+}
+
+static void add_batches(const struct fleet_ask *ask, struct buf *sql)
+{
+	buf_printf(sql,
+		   " FROM batches WHERE kind != %d AND h >= toDateTime(%u, 'UTC') AND h <= "
+		   "toDateTime(%u, 'UTC')",
+		   FLEET_WINDOW_KIND, ask->first_hour, ask->last_hour);
+}
+
 /* Rows of (kind, batches, n, v1, v2, v3, v). */
 static void add_kinds(const struct fleet_ask *ask, struct buf *sql)
 {
+	if (is_long(ask)) {
+		buf_add_str(sql, "SELECT kind, count(), sum(n), sum(v1), sum(v2), sum(v3), "
+				 "sumForEach(v)");
+		add_batches(ask, sql);
+		buf_printf(sql,
+			   " AND start_ns >= toUInt64(%" PRIu64 ") AND start_ns < "
+			   "toUInt64(%" PRIu64 ") GROUP BY kind",
+			   ask->from_ns, ask->to_ns);
+		return;
+	}
 	buf_add_str(sql, "SELECT kind, count(), sum(a0), sum(a1), sum(a2), sum(a3), "
 			 "sumForEach(a4) FROM (SELECT host, kind, seq, any(n) AS a0, any(v1) AS "
-			 "a1, any(v2) AS a2, any(v3) AS a3, any(v) AS a4 FROM batches WHERE ");
-	buf_printf(sql,
-		   "kind != %d AND h >= toDateTime(%u, 'UTC') AND h <= toDateTime(%u, 'UTC') AND "
-		   "(host, seq) IN (SELECT host, seq FROM ",
-		   FLEET_WINDOW_KIND, ask->first_hour, ask->last_hour);
+			 "a1, any(v2) AS a2, any(v3) AS a3, any(v) AS a4");
+	add_batches(ask, sql);
+	buf_add_str(sql, " AND (host, seq) IN (SELECT host, seq FROM ");
 	fleet_add_windows(ask, ask->first_hour, ask->last_hour, sql);
 	buf_add_str(sql, ") GROUP BY host, kind, seq) GROUP BY kind");
 }
@@ -98,6 +124,8 @@ int fleet_each_kind(struct fleet *fleet, uint64_t from_ns, uint64_t to_ns, store
 {
 	_cleanup_(kinds_deinit) struct kinds kinds = {.cnt = 0};
 	_cleanup_free_ struct kind_sum *sums = NULL;
+	/* Which kinds there are, the table of them says: nobody waits for years to be added up. */
+	const bool is_everything = !from_ns && to_ns >= INT64_MAX;
 	struct fleet_ask ask;
 	int err;
 
@@ -105,8 +133,12 @@ int fleet_each_kind(struct fleet *fleet, uint64_t from_ns, uint64_t to_ns, store
 	err = fleet_read_kinds(fleet, NULL, &kinds);
 	if (!err) {
 		sums = calloc(kinds.cnt + 1, sizeof(*sums));
-		err = sums ? ask_kinds(&ask, &kinds, sums) : -ENOMEM;
+		err = sums ? 0 : -ENOMEM;
 	}
+	for (size_t i = 0; i < kinds.cnt && !err; i++)
+		sums[i].batch_cnt = is_everything;
+	if (!err && !is_everything)
+		err = ask_kinds(&ask, &kinds, sums);
 	return err ? fleet_fail(fleet, err) : tell_kinds(&kinds, sums, fn, arg);
 }
 
@@ -121,6 +153,22 @@ static int ask_one(const struct fleet_ask *ask, struct buf *sql, struct buf *ans
 	return err;
 }
 
+/* A row of (start, end, windows, covered, hosts). */
+static void add_covered(const struct fleet_ask *ask, struct buf *sql)
+{
+	if (is_long(ask)) {
+		buf_add_str(sql, "SELECT min(start_ns), max(end_ns), sum(windows), "
+				 "sum(covered_ns), uniqExact(host) FROM ");
+		fleet_add_windows(ask, ask->first_hour, ask->last_hour, sql);
+		return;
+	}
+	buf_add_str(sql, "SELECT min(s), max(e), sum(w), sum(c), uniqExact(host) FROM (SELECT "
+			 "host, seq, any(start_ns) AS s, any(end_ns) AS e, any(windows) AS w, "
+			 "any(covered_ns) AS c FROM ");
+	fleet_add_windows(ask, ask->first_hour, ask->last_hour, sql);
+	buf_add_str(sql, " GROUP BY host, seq)");
+}
+
 static int ask_windows(const struct fleet_ask *ask, struct store_coverage *out)
 {
 	_cleanup_(buf_deinit) struct buf sql;
@@ -130,11 +178,7 @@ static int ask_windows(const struct fleet_ask *ask, struct store_coverage *out)
 
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
-	buf_add_str(&sql, "SELECT min(s), max(e), sum(w), sum(c), uniqExact(host) FROM (SELECT "
-			  "host, seq, any(start_ns) AS s, any(end_ns) AS e, any(windows) AS w, "
-			  "any(covered_ns) AS c FROM ");
-	fleet_add_windows(ask, ask->first_hour, ask->last_hour, &sql);
-	buf_add_str(&sql, " GROUP BY host, seq)");
+	add_covered(ask, &sql);
 	err = ask_one(ask, &sql, &answer, &rd);
 	if (err || !answer.len) /* of nothing there may be no row */
 		return err;
@@ -248,10 +292,32 @@ static void read_event(struct reader *rd, struct ledger *out)
 	event->sum.ticks = event->sum.ran + never_ran;
 }
 
+/* Kinds that one event counts for have the same numbers. */
+static void add_events(const struct fleet_ask *ask, struct buf *sql)
+{
+	if (is_long(ask)) {
+		buf_add_str(sql, "SELECT event, max(r), max(l), max(nr) FROM (SELECT name, event, "
+				 "sum(recorded) AS r, sum(lost) AS l, sum(never_ran) AS nr FROM "
+				 "(SELECT kind, recorded, lost, never_ran");
+		add_batches(ask, sql);
+		buf_add_str(sql,
+			    ") AS b ANY LEFT JOIN (SELECT kind, name, event FROM kinds) AS k "
+			    "USING (kind) GROUP BY name, event) GROUP BY event ORDER BY event");
+		return;
+	}
+	buf_add_str(sql, "SELECT event, sum(r), sum(l), sum(nr) FROM (SELECT host, seq, event, "
+			 "any(recorded) AS r, any(lost) AS l, any(never_ran) AS nr FROM (SELECT "
+			 "host, seq, kind, recorded, lost, never_ran");
+	add_batches(ask, sql);
+	buf_add_str(sql, " AND (host, seq) IN (SELECT host, seq FROM ");
+	fleet_add_windows(ask, ask->first_hour, ask->last_hour, sql);
+	buf_add_str(sql, ")) AS b ANY LEFT JOIN (SELECT kind, event FROM kinds) AS k USING "
+			 "(kind) GROUP BY host, seq, event) GROUP BY event ORDER BY event");
+}
+
 /*
  * Of so many windows that their ledgers are not read one by one: the sums that the rows of their
- * batches have as columns. What was filtered is not among them, nor is idle time. Kinds that one
- * event counts for have the same numbers.
+ * batches have as columns. What was filtered is not among them, nor is idle time.
  */
 static int ask_sums(const struct fleet_ask *ask, struct ledger *out)
 {
@@ -262,16 +328,7 @@ static int ask_sums(const struct fleet_ask *ask, struct ledger *out)
 
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
-	buf_printf(&sql,
-		   "SELECT event, sum(r), sum(l), sum(nr) FROM (SELECT host, seq, event, "
-		   "any(recorded) AS r, any(lost) AS l, any(never_ran) AS nr FROM (SELECT host, "
-		   "seq, kind, recorded, lost, never_ran FROM batches WHERE kind != %d AND h >= "
-		   "toDateTime(%u, 'UTC') AND h <= toDateTime(%u, 'UTC') AND (host, seq) IN "
-		   "(SELECT host, seq FROM ",
-		   FLEET_WINDOW_KIND, ask->first_hour, ask->last_hour);
-	fleet_add_windows(ask, ask->first_hour, ask->last_hour, &sql);
-	buf_add_str(&sql, ")) AS b ANY INNER JOIN (SELECT kind, event FROM kinds) AS k USING "
-			  "(kind) GROUP BY host, seq, event) GROUP BY event ORDER BY event");
+	add_events(ask, &sql);
 	err = fleet_query(ask->fleet, &sql, &answer);
 	reader_init(&rd, answer.data, answer.len);
 	while (!err && !reader_done(&rd))

@@ -52,7 +52,8 @@ void store_source_close(struct store_source *source); /* NULL is fine */
 bool store_source_is_current(struct store_source *source);
 
 /* store_read(), store_each_kind(), store_each_label(), store_timeline(), store_coverage() of a
- * source. */
+ * source. Of the range of all time, 0 to INT64_MAX or later, a fleet tells the kinds without their
+ * sums (0). */
 int store_source_read(struct store_source *source, const struct store_query *query,
 		      struct profile *out, struct ledger *ledger_out,
 		      struct store_coverage *coverage_out);
