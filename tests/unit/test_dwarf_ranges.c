@@ -208,8 +208,8 @@ static void test_split_ranges(void **state)
 /* low_pc with high_pc as a length or as an address; without either there is no code. */
 static void test_pcs(void **state)
 {
-	static const struct dwarf_value low = {.form = DW_FORM_addr, .number = 0x1200};
-	static const struct dwarf_where wheres[] = {
+	const struct dwarf_value low = {.form = DW_FORM_addr, .number = 0x1200};
+	const struct dwarf_where wheres[] = {
 		{.low_pc = low, .high_pc = {.form = DW_FORM_data4, .number = 8}},
 		{.low_pc = low, .high_pc = {.form = DW_FORM_addr, .number = 0x1208}},
 		{.low_pc = low, .high_pc = {.form = DW_FORM_addrx, .number = 5}},

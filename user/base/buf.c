@@ -2,6 +2,7 @@
 /* A growing byte buffer with a hard maximum and a sticky error. */
 #include "base/buf.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -129,6 +130,7 @@ char *buf_take(struct buf *buf, size_t *len_out)
 	if (!buf->err && !buf->data)
 		buf_grow(buf, 0);
 	if (!buf->err) {
+		assert(buf->data);
 		taken = buf->data;
 		taken[buf->len] = '\0';
 		if (len_out)
@@ -158,8 +160,8 @@ size_t hex_parse(const char *hex, uint8_t *out, size_t max)
 	if (len % 2 || len / 2 > max)
 		return 0;
 	for (size_t i = 0; i < len; i += 2) {
-		const char *high = memchr(hex_digits, hex[i], 16);
-		const char *low = memchr(hex_digits, hex[i + 1], 16);
+		const char *high = strchr(hex_digits, hex[i]);
+		const char *low = strchr(hex_digits, hex[i + 1]);
 
 		if (!high || !low)
 			return 0;

@@ -55,6 +55,7 @@ static void place(struct hmap *map, struct hmap_slot slot)
 {
 	size_t i = slot.hash & map->mask;
 
+	/* NOLINTNEXTLINE(clang-analyzer-core.*): hmap_grow() sets all of the mask + 1 slots. */
 	while (map->slots[i].index != HMAP_NONE)
 		i = (i + 1) & map->mask;
 	map->slots[i] = slot;

@@ -188,7 +188,8 @@ uint64_t json_read_u64(struct json_reader *js)
 
 	json_peek(js);
 	number = reader_number(&js->rd, 10);
-	if (!reader_done(&js->rd) && memchr(".eE", *js->rd.pos, 3))
+	if (!reader_done(&js->rd) &&
+	    (*js->rd.pos == '.' || *js->rd.pos == 'e' || *js->rd.pos == 'E'))
 		return reader_fail(&js->rd);
 	return js->rd.err ? 0 : number;
 }

@@ -2,6 +2,7 @@
 /* Joining the parts of a file below its seal. */
 #include "base/seal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ void *seal_join(const struct seal_part *parts, size_t cnt, size_t *len)
 
 	for (size_t i = 0; i < cnt; i++)
 		bytes += parts[i].len;
+	assert(bytes >= sizeof(struct seal));
 	file = pos = malloc(bytes);
 	if (!file)
 		return NULL;

@@ -274,7 +274,8 @@ static int prepare_rows(struct capture *cap)
 
 		for (size_t k = 0; k < event->site_cnt; k++)
 			if (event->sites[k].path &&
-			    (!k || strcmp(event->sites[k].path, event->sites[k - 1].path)))
+			    (!k || !event->sites[k - 1].path ||
+			     strcmp(event->sites[k].path, event->sites[k - 1].path)))
 				preload_meet_path(cap->rows.preload, event->sites[k].path);
 	}
 	do {

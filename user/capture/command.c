@@ -284,6 +284,8 @@ void command_abandon(struct command *cmd)
 	cmd->pid = 0;
 }
 
+static const char runtime_name[] = "XDG_RUNTIME_DIR=";
+
 /* NAME=VALUE of the user's own, each where there is room for it in front of what we have. */
 struct session {
 	char home[PATH_MAX], user[LOGIN_NAME_MAX + 8], logname[LOGIN_NAME_MAX + 8], runtime[64];
@@ -291,7 +293,7 @@ struct session {
 
 static bool is_of_session(const char *variable)
 {
-	static const char *const names[] = {"HOME=", "USER=", "LOGNAME=", "XDG_RUNTIME_DIR="};
+	static const char *const names[] = {"HOME=", "USER=", "LOGNAME=", runtime_name};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (!strncmp(variable, names[i], strlen(names[i])))
@@ -321,9 +323,9 @@ static char **session_env(const struct identity *who, struct session *session)
 		env[cnt++] = session->user;
 		env[cnt++] = session->logname;
 	}
-	snprintf(session->runtime, sizeof(session->runtime), "XDG_RUNTIME_DIR=/run/user/%u",
+	snprintf(session->runtime, sizeof(session->runtime), "%s/run/user/%u", runtime_name,
 		 who->uid);
-	if (!access(strchr(session->runtime, '/'), F_OK))
+	if (!access(session->runtime + strlen(runtime_name), F_OK))
 		env[cnt++] = session->runtime;
 	for (char **one = environ; *one; one++)
 		if (!is_of_session(*one))

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "base/privilege.h"
+#include "base/reader.h"
 #include "capture/capture.h"
 #include "capture/guard.h"
 #include "capture/loader.h"
@@ -186,10 +187,17 @@ static void probe_waits(struct capture_probe *probe)
  * trace_call_bpf"), which the ledger shows as never_ran. Nothing but the release tells. */
 static const char *hits_inside_bpf(void)
 {
-	unsigned int major = 0, minor = 0;
+	uint64_t major, minor;
 	struct utsname host;
+	struct reader rd;
 
-	if (uname(&host) || sscanf(host.release, "%u.%u", &major, &minor) != 2)
+	if (uname(&host))
+		return "a hit inside a bpf() call is not recorded";
+	reader_init(&rd, host.release, strlen(host.release));
+	major = reader_number(&rd, 10);
+	reader_accept(&rd, '.');
+	minor = reader_number(&rd, 10);
+	if (rd.err)
 		return "a hit inside a bpf() call is not recorded";
 	return major > 6 || (major == 6 && minor >= 7)
 		       ? "a hit inside a bpf() call is not recorded, but counted (never_ran)"

@@ -37,7 +37,7 @@ bool hotplug_next(int fd, struct hotplug_event *out, bool *more)
 	static const char on[] = "online@/devices/system/cpu/cpu",
 			  off[] = "offline@/devices/system/cpu/cpu";
 	char message[4096];
-	struct sockaddr_nl from;
+	struct sockaddr_nl from = {.nl_pid = UINT32_MAX};
 	socklen_t from_len = sizeof(from);
 	ssize_t len =
 		recvfrom(fd, message, sizeof(message) - 1, 0, (struct sockaddr *)&from, &from_len);

@@ -45,7 +45,7 @@ static void begin(struct pins *pins, int base_fd)
 		.counters_fd = -1,
 		.ticks_fd = -1,
 	};
-	snprintf(pins->name, sizeof(pins->name), "v%u-%08x", BP_ABI_VERSION, layout_hash());
+	snprintf(pins->name, sizeof(pins->name), "v%d-%08x", BP_ABI_VERSION, layout_hash());
 }
 
 int pins_open(struct pins *pins, const char *path)

@@ -69,7 +69,7 @@ static int judge(const struct event *event, uint64_t hits_per_s, uint32_t cpu_cn
 int probe_cost_check(const struct samplers *samplers, const struct loader *loader, bool is_forced)
 {
 	const struct timespec trial = {.tv_nsec = TRIAL_MS * NSEC_PER_MSEC};
-	uint64_t before[BP_EVENTS_SAMPLED];
+	uint64_t before[BP_EVENTS_SAMPLED] = {0};
 	int err = 0;
 
 	if (!samplers_have_probes(samplers))

@@ -2,6 +2,7 @@
 /* The events of a recording, from their names to their books. */
 #include "capture/samplers.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,7 @@ static int samplers_add_event(struct samplers *samplers, struct event_spec *spec
 
 	buf_init(&why, BUF_NO_MAX);
 	if (samplers->cnt == BP_EVENTS_SAMPLED) {
+		assert(spec); /* the default event is the only one */
 		buf_printf(&why, "event '%s': at most %d events fit in one recording", spec->text,
 			   BP_EVENTS_SAMPLED);
 		event_spec_deinit(spec);

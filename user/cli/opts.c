@@ -223,6 +223,12 @@ static int set_choices(struct parser *par, const struct use *use, const char *va
 	return 0;
 }
 
+static int set_bool(const struct use *use)
+{
+	*(bool *)((char *)use->owner + use->opt->offset) = !use->negated;
+	return 0;
+}
+
 static int set_value(struct parser *par, const struct use *use, const char *value)
 {
 	void *field = (char *)use->owner + use->opt->offset;
@@ -230,8 +236,7 @@ static int set_value(struct parser *par, const struct use *use, const char *valu
 
 	switch (use->opt->kind) {
 	case OPT_FLAG:
-		*(bool *)field = !use->negated;
-		return 0;
+		return set_bool(use);
 	case OPT_STRING:
 		*(const char **)field = value;
 		return 0;
@@ -275,7 +280,7 @@ static int apply(struct parser *par, const struct use *use, const char *attached
 		if (attached)
 			return fail(par, "option '%s' takes no value, but got '%s'", use->name,
 				    attached);
-		return set_value(par, use, NULL);
+		return set_bool(use);
 	}
 	if (!value && (use->opt->flags & OPT_VALUE_OPTIONAL))
 		return set_value(par, use, "");
@@ -405,7 +410,7 @@ static int set_flag(struct parser *par, struct use *use, const char *value)
 		if (strcmp(value, words[i / 4][i % 4]))
 			continue;
 		use->negated ^= i < 4;
-		return set_value(par, use, NULL);
+		return set_bool(use);
 	}
 	return fail(par, "option '%s': '%s' is not yes or no", use->name, value);
 }

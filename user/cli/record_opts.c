@@ -304,19 +304,17 @@ static int check_bounds(struct record_opts *opts, struct buf *why)
 /* A percentage, in tenths of it. */
 static int check_max_cpu(struct record_opts *opts, struct buf *why)
 {
-	char *end = NULL;
 	double percent = 0.5;
+	char *end;
 
 	if (opts->max_cpu) {
 		percent = strtod(opts->max_cpu, &end);
-		if (*end == '%')
-			end++;
-	}
-	if (opts->max_cpu &&
-	    (end == opts->max_cpu || *end || !(percent >= 0.1 && percent <= 100))) {
-		buf_printf(why, "option '--max-cpu': '%s' is no percentage from 0.1 to 100",
-			   opts->max_cpu);
-		return -EINVAL;
+		if (end == opts->max_cpu || strcmp(*end == '%' ? end + 1 : end, "") != 0 ||
+		    !(percent >= 0.1 && percent <= 100)) {
+			buf_printf(why, "option '--max-cpu': '%s' is no percentage from 0.1 to 100",
+				   opts->max_cpu);
+			return -EINVAL;
+		}
 	}
 	opts->max_cpu_percent = opts->max_cpu && percent < 100 ? percent : 0;
 	/* The other half is for what each switch costs that no chance can spare. */

@@ -61,8 +61,8 @@ static bool start_colours(void)
 	if ((no_color && *no_color) || !has_colors() || start_color() != OK ||
 	    use_default_colors() != OK)
 		return false;
-	for (short i = 1; i < COLOUR_CNT; i++)
-		init_pair(i, colours[i], COLOUR_DEFAULT);
+	for (int i = 1; i < COLOUR_CNT; i++)
+		init_pair((short)i, colours[i], COLOUR_DEFAULT);
 	return true;
 }
 
@@ -109,7 +109,7 @@ void screen_prepare(void)
 	if (BUILD_IS_STATIC && strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		setlocale(LC_CTYPE, "C");
 	/* The C library takes up its converter with the first character. */
-	btowc(0xe4);
+	(void)btowc(0xe4);
 }
 
 int screen_open(struct screen *screen, int wake_fd)

@@ -47,7 +47,7 @@ int top_view_filter(struct top_view *view, const char *text, struct buf *why)
 
 double top_view_rate(const struct top_view *view, double ns)
 {
-	return view->span_ns > 0 ? ns / view->span_ns * (double)(NSEC_PER_SEC / NSEC_PER_MSEC) : 0;
+	return view->span_ns > 0 ? ns / view->span_ns * ((double)NSEC_PER_SEC / NSEC_PER_MSEC) : 0;
 }
 
 static bool matches(const struct top_view *view, const struct top_table *table, uint32_t row,

@@ -316,7 +316,7 @@ int debug_file_find(const struct debug_query *query, enum debug_want want, struc
 
 bool debug_file_is_missed(const struct debug_query *query)
 {
-	struct debug_file found;
+	struct debug_file found = {0};
 	struct search search;
 	int err;
 

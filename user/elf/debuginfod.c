@@ -398,7 +398,7 @@ static int wish_init(const struct debuginfod_wish *from, struct wish *out)
 /* Under the lock. */
 static int add_wish(struct debuginfod *client, const struct debuginfod_wish *from)
 {
-	struct wish wish;
+	struct wish wish = {.image_fd = -1, .root_fd = -1, .fd = -1};
 	int err;
 
 	if (client->wish_cnt >= WISHES_MAX) {

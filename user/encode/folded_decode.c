@@ -184,7 +184,7 @@ static char cut_suffix(struct text *frame)
 	if (frame->len <= SUFFIX_LEN)
 		return 0;
 	tail = frame->str + frame->len - SUFFIX_LEN;
-	if (memcmp(tail, "_[", 2) != 0 || tail[3] != ']' || !memchr("kijw", tail[2], 4))
+	if (memcmp(tail, "_[", 2) != 0 || tail[3] != ']' || !tail[2] || !strchr("kijw", tail[2]))
 		return 0;
 	frame->len -= SUFFIX_LEN;
 	return tail[2];

@@ -30,7 +30,7 @@ static int push(struct frames *frames, struct frame frame, const struct buf *nam
 {
 	int err;
 
-	if (frames->cnt >= PROFILE_NONE - 1)
+	if (frames->cnt + 1 >= PROFILE_NONE)
 		return -E2BIG;
 	err = array_reserve(&frames->items, &frames->cap, frames->cnt + 1, sizeof(*frames->items));
 	if (err || name->err)

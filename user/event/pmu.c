@@ -123,7 +123,7 @@ static int find_bits(const struct pmu_job *job, const char *term, struct term_bi
 int pmu_format_bit(const char *root, const char *pmu, const char *name, uint32_t *bit)
 {
 	struct pmu_job job = {.root = root, .pmu = pmu};
-	struct term_bits bits;
+	struct term_bits bits = {0};
 	int err = find_bits(&job, name, &bits);
 
 	if (err)
@@ -188,7 +188,7 @@ static int add_term(const struct pmu_job *job, char *term, uint32_t depth)
 {
 	_cleanup_free_ char *alias = NULL;
 	char *value_text = strchr(term, '=');
-	struct term_bits bits;
+	struct term_bits bits = {0};
 	uint64_t value = 1;
 	int err;
 

@@ -488,7 +488,7 @@ static int find_relative(const char *path, struct target_file *out, struct buf *
 {
 	_cleanup_free_ char *absolute = NULL;
 	_cleanup_free_ char *folder = getcwd(NULL, 0);
-	struct target_root root;
+	struct target_root root = {.fd = -1};
 	int err = folder ? own_root_open(&root) : -errno;
 
 	if (err)
@@ -505,7 +505,7 @@ static int find_relative(const char *path, struct target_file *out, struct buf *
 
 static int find_file(const char *path, pid_t tgid, struct target_file *out, struct buf *why)
 {
-	struct target_root root;
+	struct target_root root = {.fd = -1};
 	int err;
 
 	if (path[0] != '/' && strchr(path, '/'))

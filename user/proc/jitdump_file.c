@@ -152,7 +152,7 @@ static int open_path(const struct jit_owner *owner, const struct marker *marker)
 
 static int open_dump(const struct jit_owner *owner)
 {
-	struct marker marker;
+	struct marker marker = {0};
 	int fd, err = find_marker(owner, &marker);
 
 	if (err)

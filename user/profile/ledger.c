@@ -56,6 +56,7 @@ void ledger_copy_name(char *dst, size_t size, const char *src)
 		while (len && ((uint8_t)src[len] & 0xc0) == 0x80)
 			len--;
 	}
+	/* NOLINTNEXTLINE(bugprone-not-null-terminated-result): the next line adds the NULs. */
 	memcpy(dst, src, len);
 	memset(dst + len, 0, size - len);
 }

@@ -59,7 +59,7 @@ static const char *const steps[SCHEMA_VERSION] = {
 
 int schema_version(sqlite3 *db, uint64_t *out)
 {
-	uint64_t application, tables;
+	uint64_t application, tables = 0;
 	int err = db_number(db, "PRAGMA application_id", &application);
 
 	if (!err)

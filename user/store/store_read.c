@@ -216,10 +216,12 @@ static int read_all(struct store *store, const struct store_query *query, struct
 		err = add_ledgers(store, query, ledger, &damaged);
 	if (!err)
 		err = store_cover(store, query->from_ns, query->to_ns, coverage);
+	if (err)
+		return err;
 	coverage->damaged_cnt = damaged;
 	out->time_ns = coverage->first_ns;
 	out->duration_ns = coverage->covered_ns;
-	return err;
+	return 0;
 }
 
 int store_read(struct store *store, const struct store_query *query, struct profile *out,

@@ -118,7 +118,7 @@ static int source_id(struct store *store, const struct store_origin *origin, boo
 	};
 	int step = 0;
 
-	for (int i = 0; i <= make && !step; i++) {
+	for (int i = 0; i < (make ? 2 : 1) && !step; i++) {
 		_cleanup_stmt_ sqlite3_stmt *stmt = db_prepare(store->db, sqls[i]);
 
 		db_bind_text(stmt, 1, origin->boot_id);

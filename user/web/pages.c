@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The page's files, metrics, health. */
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
@@ -52,6 +53,7 @@ void web_answer_page(struct web_site *site, const struct web_request *request,
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	const struct page_file *file = find_file(request->target->path);
 
+	assert(file); /* who asked web_page_has() */
 	pthread_once(&once, make_etags);
 	reply->type = file->type;
 	reply->policy = WEB_POLICY_PAGE;

@@ -2,6 +2,7 @@
 /* Profiles in the format that a client wants. */
 #include "web/render.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -55,6 +56,7 @@ static const struct encoder *encoder_of(const struct web_format *format)
 
 	while (*encoder && strcmp((*encoder)->name, format->name))
 		encoder++;
+	assert(*encoder);
 	return *encoder;
 }
 
