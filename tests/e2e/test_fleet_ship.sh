@@ -101,6 +101,46 @@ holds "... is told apart" told "no ClickHouse .*HTTP interface" refused.err
 holds "no URL" bpfprof_into 2 refused store init --store "clickhouse://"
 holds "... says what is one" told "wanted: clickhouse://USER:PASSWORD@HOST:PORT/DATABASE" refused.err
 
+# await PORT: something listens there.
+await()
+{
+	for _ in $(seq 100); do
+		(: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null && return
+		sleep 0.05
+	done
+	return 1
+}
+
+# poses_as VERSION: $port answers as a server of that release.
+poses_as()
+{
+	port=$(free_port)
+	python3 tests/e2e/clickhouse_tls.py "$port" "$1" 2>>"$log" &
+	children+=($!)
+	await "$port"
+}
+
+poses_as 1.1.54385
+holds "a server that is too old" bpfprof_into 1 refused store init --store "clickhouse://127.0.0.1:$port"
+holds "... is told" told "the server is of release 1\.1: 18\.16 or a later one is needed" refused.err
+poses_as "hello"
+holds "what is none" bpfprof_into 1 refused store init --store "clickhouse://127.0.0.1:$port"
+holds "... is told" told "what answers there is no ClickHouse" refused.err
+poses_as endless
+holds "an answer without an end" bpfprof_into 1 refused store init --store "clickhouse://127.0.0.1:$port"
+holds "... is not read to it" told "its answer is too large" refused.err
+
+openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days 2 \
+	-keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>>"$log"
+port=$(free_port)
+python3 tests/e2e/clickhouse_tls.py "$port" "$tmp/cert.pem" "$tmp/key.pem" "$ch_port" 2>>"$log" &
+children+=($!)
+await "$port"
+holds "TLS, by an authority that is named" bpfprof_into 0 init store init \
+	--store "clickhouses://127.0.0.1:$port/fleet?ca=$tmp/cert.pem"
+holds "... and by none" bpfprof_into 1 refused store init --store "clickhouses://127.0.0.1:$port/fleet"
+holds "... which is told, with the way to name one" told "\\?ca=FILE at the end of the URL" refused.err
+
 # --- Shipping ---
 
 "$tmp/fleet_store" "$store" 1 500 >"$out/first" || exit 1
