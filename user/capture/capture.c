@@ -200,6 +200,20 @@ static int capture_attach_heap(struct capture *cap)
 	return err ? err : heap_follow(&cap->heap);
 }
 
+/* The window began at CLOCK_MONOTONIC @start_ns. */
+static void begin_window_at(struct capture *cap, uint64_t start_ns)
+{
+	cap->window_start_ns = cap->drain.window_start_ns = start_ns;
+	cap->window_time_ns = clock_realtime_ns() - (clock_monotonic_ns() - start_ns);
+}
+
+/* The last window of @old ends where the first of @cap begins. */
+static void replace(struct capture *old, struct capture *cap)
+{
+	old->replaced_ns = capture_hand_over(old, cap);
+	begin_window_at(cap, old->replaced_ns);
+}
+
 static int capture_enable(struct capture *cap, struct capture *old)
 {
 	struct number_set present = {0};
@@ -211,7 +225,7 @@ static int capture_enable(struct capture *cap, struct capture *old)
 	if (!err && cap->is_pinned)
 		capture_pins_begin(cap);
 	if (!err && old)
-		capture_hand_over(old, cap);
+		replace(old, cap);
 	else if (!err)
 		loader_set_sampling(&cap->loader, true);
 	if (!err && cap->heap.opts.is_wanted)
@@ -284,13 +298,6 @@ static int prepare_rows(struct capture *cap)
 		poll(fds, sizeof(fds) / sizeof(*fds), 1);
 	} while (!err && !rows_feed_is_settled(&cap->rows) && clock_monotonic_ns() < until_ns);
 	return err;
-}
-
-/* The window began at CLOCK_MONOTONIC @start_ns. */
-static void begin_window_at(struct capture *cap, uint64_t start_ns)
-{
-	cap->window_start_ns = cap->drain.window_start_ns = start_ns;
-	cap->window_time_ns = clock_realtime_ns() - (clock_monotonic_ns() - start_ns);
 }
 
 int capture_take_over(struct capture *cap, struct capture *old)
@@ -469,7 +476,8 @@ int capture_window(struct capture *cap, struct profile **out_profile, struct led
 	err = capture_collect(cap, &collected_ns);
 	if (!err)
 		err = capture_drain(cap, &epoch);
-	now = cap->is_pinned		 ? cap->drain.epoch_end_ns
+	now = cap->replaced_ns		 ? cap->replaced_ns
+	      : cap->is_pinned		 ? cap->drain.epoch_end_ns
 	      : cap->wait_opts.is_wanted ? collected_ns
 					 : clock_monotonic_ns();
 	if (!err)

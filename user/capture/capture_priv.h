@@ -38,6 +38,7 @@ struct capture {
 	uint64_t last_drain_ns, next_drain_ns;
 	uint64_t start_ns; /* from process start to enabled */
 	uint64_t window_start_ns; /* CLOCK_MONOTONIC */
+	uint64_t replaced_ns; /* likewise: another took its place; 0: none did */
 	uint64_t window_time_ns; /* CLOCK_REALTIME */
 	uint64_t cpu_used_before_ns;
 	uint64_t rss_anon_peak_bytes;
@@ -69,8 +70,9 @@ void capture_take_rows(struct capture *cap);
 /* For poll(2), from @now_ns until @until_ns, a minute at most. */
 int capture_timeout_ms(uint64_t now_ns, uint64_t until_ns);
 
-/* Probes sample in @next from now on, and in @old no longer; both are attached. */
-void capture_hand_over(struct capture *old, struct capture *next);
+/* Probes sample in @next from now on, and in @old no longer; both are attached. The moment, of
+ * CLOCK_MONOTONIC. */
+uint64_t capture_hand_over(struct capture *old, struct capture *next);
 
 /* capture_pinned.c: what is another with pins. */
 

@@ -105,15 +105,18 @@ static uint32_t find_shared(const struct capture *old, const struct capture *nex
 	return cnt;
 }
 
-void capture_hand_over(struct capture *old, struct capture *next)
+uint64_t capture_hand_over(struct capture *old, struct capture *next)
 {
 	struct shared_event events[BP_EVENTS_SAMPLED];
 	uint32_t cnt = find_shared(old, next, events);
 	int priority = priority_raise();
+	uint64_t now_ns;
 
 	loader_set_sampling(&old->loader, false);
 	loader_set_sampling(&next->loader, true);
+	now_ns = clock_monotonic_ns();
 	priority_restore(priority);
 	for (uint32_t i = 0; i < cnt; i++)
 		account(old, next, &events[i]);
+	return now_ns;
 }
