@@ -167,6 +167,7 @@ wait "$more_pid"
 sleep 2.5
 end_by TERM
 lost=$(lost_between uprobe:more:hit)
+"$driver" "$store" uprobe:more:hit >>"$log"
 check "each call is in the store once, or in the ledger as lost between two recordings" \
 	is "$(total more:hit) + $lost == 75000 && $lost <= 5"
 check "so are faults" is "$(total page-faults) > 0"
