@@ -226,7 +226,7 @@ holds "another database" refused "$server/other" "bpfprof store init --store"
 holds "nobody listens" refused "clickhouse://127.0.0.1:1/fleet" "does the server run, and listen there\?$"
 holds "no such URL" refused "clickhouse://" "the host is missing"
 holds "what is none of ours" refused "clickhouse://${local_url#http://}fleet" "is no ClickHouse|no ClickHouse"
-holds "a store that is to be local" bpfprof_into 2 local store fsck --store "$fleet"
+holds "a store that is to be local" bpfprof_into 2 local store sizes --store "$fleet"
 holds "the server ends" clickhouse_end one
 holds "which is told" answers 503 'does the server run, and listen there\?' "/api/kinds"
 holds "once, not to each who asks" answers 503 'does the server run' "/api/kinds"
