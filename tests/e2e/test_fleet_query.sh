@@ -6,7 +6,7 @@
 # timeout: 300
 set -u
 . tests/e2e/cases.sh
-. tests/e2e/clickhouse_servers.sh
+. tests/e2e/clickhouse.sh
 
 if ! have clickhouse-server; then
 	skip "the fleet is asked" "no clickhouse-server"
@@ -15,9 +15,10 @@ fi
 out=$tmp/out
 mkdir -p "$out"
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd" build_driver make_store tests/e2e/make_store.c
-holds "a server starts" clickhouse_start one
+holds "a server is configured" ch_configure
+holds "a server starts" ch_start
 [ $status = 0 ] || exit 1
-server=clickhouse://127.0.0.1:$clickhouse_port
+server=clickhouse://127.0.0.1:$ch_port
 fleet=$server/fleet
 alone=$server/alone
 
@@ -53,7 +54,7 @@ as_local()
 
 sql()
 {
-	clickhouse_sql "$clickhouse_port" "$1"
+	ch_sql default "$1"
 }
 
 # samples: rows that lie in the fleet's table, double ones too.
@@ -173,7 +174,7 @@ holds "is true" python3 tests/e2e/query_truth.py "$tmp/truth" folded "$out/folde
 # --- Served ---
 # served NAME STORE: bpfprof serve in the background, its address in $url.
 servers=()
-trap 'kill "${servers[@]}" 2>/dev/null; clickhouse_end_all; rm -rf "$tmp"' EXIT
+trap 'kill "${servers[@]}" 2>/dev/null; ch_kill; rm -rf "$tmp"' EXIT
 served()
 {
 	local tries
@@ -217,21 +218,21 @@ refused()
 {
 	bpfprof_into 1 refused query top --store "$1" && [ ! -s "$out/refused" ] && [ "$(wc -l <"$out/refused.err")" = 1 ] && told "$2" refused.err
 }
-holds "a wrong password" refused "clickhouse://keeper:wrong@${server#clickhouse://}/fleet" "refuses user 'keeper' .*name another one as USER:PASSWORD@"
+holds "a wrong password" refused "clickhouse://fleet:wrong@${server#clickhouse://}/fleet" "refuses user 'fleet' .*name another one as USER:PASSWORD@"
 holds "is not told" [ "$(grep -c wrong "$out/refused.err")" = 0 ]
-holds "the right one" bpfprof_into 0 right query kinds --store "clickhouse://keeper:secret@${server#clickhouse://}/fleet" \
+holds "the right one" bpfprof_into 0 right query kinds --store "clickhouse://fleet:se%3Acret@${server#clickhouse://}/fleet" \
 	--since "$(at 0)" --until "$(at 120)"
-holds "is not told either" [ "$(cat "$out"/right* | grep -c secret)" = 0 ]
+holds "is not told either" [ "$(cat "$out"/right* | grep -c -e se:cret -e se%3Acret)" = 0 ]
 holds "another database" refused "$server/other" "bpfprof store init --store"
 holds "nobody listens" refused "clickhouse://127.0.0.1:1/fleet" "does the server run, and listen there\?$"
 holds "no such URL" refused "clickhouse://" "the host is missing"
 holds "what is none of ours" refused "clickhouse://${local_url#http://}fleet" "is no ClickHouse|no ClickHouse"
 holds "a store that is to be local" bpfprof_into 2 local store sizes --store "$fleet"
-holds "the server ends" clickhouse_end one
+holds "the server ends" ch_kill
 holds "which is told" answers 503 'does the server run, and listen there\?' "/api/kinds"
 holds "once, not to each who asks" answers 503 'does the server run' "/api/kinds"
 holds "in the log" [ "$(grep -c 'does the server run' "$out/fleet.err")" -le 4 ]
-holds "it comes back" clickhouse_run one
+holds "it comes back" ch_start
 holds "and is asked again" answers 200 '"name":"off-cpu"' "/api/kinds?from=1795176000&to=1795183200"
 
 exit $status

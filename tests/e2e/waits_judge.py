@@ -13,7 +13,7 @@ for all threads of its name. RULE is
 Values that come from samples of HZ (cpu, and wall, of which it is a part) may differ by four standard deviations of the
 share more. Where runnable and cpu meet, at each switch, the kernel's clock and a probe's differ by what the probe takes:
 15 us are allowed. And a wait begins, for the kernel, where the thread leaves its queue; for a probe where the CPU then
-switches, measured 1 us later: of blocked time 2 us are allowed for each. Exit status 1: a thread's value is wrong, or there is no thread of that name.
+switches, measured 1 us later: of blocked time 2 us may be missing for each. Exit status 1: a thread's value is wrong, or there is no thread of that name.
 """
 import argparse
 import math
@@ -50,9 +50,8 @@ def judge(truth, values, rule, args):
         may_differ += sampled_ns(truth, values["cpu"], args.hz)
     if value in ("cpu", "runnable"):
         may_differ += SWITCH_NS * (truth["waits"] + truth["preempted"])
-    if value == "blocked":
-        may_differ += DEQUEUE_NS * truth.get("waits", 0)
-    is_right = abs(values[value] - truth[key]) <= may_differ
+    may_miss = DEQUEUE_NS * truth.get("waits", 0) if value == "blocked" else 0
+    is_right = -may_differ - may_miss <= values[value] - truth[key] <= may_differ
     if not is_right or not args.brief:
         print(f"{'' if is_right else 'WRONG: '}{truth['comm']} ({truth['tid']}): {value} is {values[value]}, "
               f"{key} {truth[key]} +- {may_differ:.0f}")
