@@ -82,3 +82,14 @@ ch_sql()
 	curl -s -m 60 "http://127.0.0.1:$ch_port/?database=$1&allow_experimental_low_cardinality_type=1" \
 		--data-binary "$2"
 }
+
+# ch_mutated DATABASE: wait until its ALTER TABLE ... DELETE are done, which happen behind the answer.
+ch_mutated()
+{
+	for _ in $(seq 600); do
+		[ "$(ch_sql "$1" "SELECT count() FROM system.mutations WHERE database = '$1' AND NOT is_done")" = 0 ] && return
+		sleep 0.1
+	done
+	ch_sql "$1" "SELECT * FROM system.mutations WHERE NOT is_done FORMAT Vertical"
+	return 1
+}

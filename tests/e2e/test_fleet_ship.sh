@@ -265,14 +265,22 @@ holds "... but tells of it" told "; $tombstones tombstones of $windows lost wind
 finds()
 {
 	ch_sql fleet "$2"
-	sleep 1
+	ch_mutated fleet || return 1
 	bpfprof_into 1 fsck store fsck --store "$(url fleet)" && told "$1" fsck
 }
 
-one="(kind, host, h, ts, lead, service, stack, src) IN (SELECT kind, host, h, ts, lead, service, stack, src FROM samples
-	FINAL ORDER BY stack LIMIT 1)"
+# chosen SQL: its answer, as a change may use it: a mutation asks its subqueries anew for every part, and is answered
+# by what it has left of the others.
+chosen()
+{
+	ch_sql fleet "$1 FORMAT TSVRaw"
+}
+
+one="SELECT concat('kind = ', toString(kind), ' AND host = ', toString(host), ' AND h = toDateTime(',
+	toString(toUInt32(h)), ') AND ts = ', toString(ts), ' AND lead = ', toString(lead), ' AND service = ''', service,
+	''' AND stack = ', toString(stack), ' AND src = ', toString(src)) FROM samples FINAL ORDER BY stack LIMIT 1"
 holds "a row that is missing is found" finds "[0-9]+ rows of samples, but the ledger has [0-9]+" \
-	"ALTER TABLE samples DELETE WHERE $one"
+	"ALTER TABLE samples DELETE WHERE $(chosen "$one")"
 forget_cursor "$store"
 # The oldest windows are gone from the local store: what is there mends what it can.
 ch_sql default "DROP DATABASE fleet"
@@ -287,13 +295,14 @@ holds "... and under another source" finds "[0-9]+ rows of samples, but the ledg
 	FROM samples FINAL ORDER BY stack LIMIT 1"
 holds "... which no label set has" told "1 sources are named by samples, but are not in the dictionary" fsck
 holds "a stack that is missing" finds "1 stacks are named by samples, but are not in the dictionary" \
-	"ALTER TABLE stacks DELETE WHERE stack IN (SELECT min(stack) FROM stacks)"
+	"ALTER TABLE stacks DELETE WHERE stack = $(chosen "SELECT min(stack) FROM stacks")"
 holds "a frame that is missing" finds "1 frames are named by stacks, but are not in the dictionary" \
-	"ALTER TABLE frames DELETE WHERE frame IN (SELECT min(frame) FROM frames)"
+	"ALTER TABLE frames DELETE WHERE frame = $(chosen "SELECT min(frame) FROM frames")"
 holds "a batch that the ledger does not have" finds "rows of samples, which the ledger does not have" \
-	"ALTER TABLE batches DELETE WHERE (seq, kind) IN (SELECT seq, max(kind) FROM batches WHERE kind != 0 GROUP BY seq
-	ORDER BY seq DESC LIMIT 1)"
+	"ALTER TABLE batches DELETE WHERE $(chosen "SELECT concat('seq = ', toString(seq), ' AND kind = ',
+	toString(max(kind))) FROM batches WHERE kind != 0 GROUP BY seq ORDER BY seq DESC LIMIT 1")"
 holds "... nor its window" told "its batches have [0-9]+ rows in the ledger, it says [0-9]+" fsck
 holds "windows that are missing" finds "windows are missing" \
-	"ALTER TABLE batches DELETE WHERE seq IN (SELECT seq FROM batches WHERE kind = 0 ORDER BY seq DESC LIMIT 3, 2)"
+	"ALTER TABLE batches DELETE WHERE has($(chosen "SELECT groupArray(seq) FROM (SELECT seq FROM batches
+	WHERE kind = 0 ORDER BY seq DESC LIMIT 3, 2)"), seq)"
 exit $status
