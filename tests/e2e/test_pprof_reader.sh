@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Our pprof files in the eyes of the reference reader, `go tool pprof`: it accepts them, and totals and
 # stacks are those of the folded files that were written from the same profile.
+# beside others
 set -u
 . tests/e2e/cases.sh
 # The reader looks for binaries and keeps state under these.

@@ -3,6 +3,7 @@
 # The unwinder at every instruction of small programs on arm64, in an emulated machine: test_singlestep.sh
 # (tests/e2e) for programs of the cross compilers.
 # timeout: 2600
+# beside others
 #
 #   test_singlestep_arm64.sh [--short | KERNEL...]   KERNEL: a name of fetch-kernel's
 #   test_singlestep_arm64.sh --guest                 in the machine: the programs of ./plan
