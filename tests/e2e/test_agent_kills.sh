@@ -146,7 +146,7 @@ check "a reload of the same" reload 1
 configure 'freq = 97' "event = $more"
 check "another rate" says 'configuration: read again, 97 Hz'
 sleep 0.5
-configure "event = $more" 'event = page-faults'
+configure "event = $more" 'event = context-switches'
 check "one more event" says 'configuration: read again' 3
 sleep 1
 configure "event = $more" 'off-cpu = no'
@@ -170,7 +170,7 @@ lost=$(lost_between uprobe:more:hit)
 "$driver" "$store" uprobe:more:hit >>"$log"
 check "each call is in the store once, or in the ledger as lost between two recordings" \
 	is "$(total more:hit) + $lost == 75000 && $lost <= 5"
-check "so are faults" is "$(total page-faults) > 0"
+check "so are context switches" is "$(total context-switches) > 0"
 check "waits are there but for what the ledger says, still" asleep_or_absent
 check "the store is whole, still" "$bpfprof" store fsck --store "$store"
 
