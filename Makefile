@@ -287,6 +287,10 @@ bench-html: all ## the report of a million nodes: writing, opening, zooming, sea
 bench-store: $(O)/tests/store_day ## a generated day in the local store: bytes per sample, times of reads
 	@folder=$$(mktemp -d) && $(O)/tests/store_day "$$folder"; status=$$?; rm -rf "$$folder"; exit $$status
 
+.PHONY: bench-page
+bench-page: all $(O)/tests/store_day ## until a browser has painted any moment of a generated day
+	@tests/bench/page $(O)/bpfprof $(O)/tests/store_day
+
 $(O)/tests/store_day: tests/bench/store_day.c $(O)/libbpfprof.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)

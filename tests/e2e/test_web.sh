@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The HTTP side: every route and its errors, profiles on demand and from a store read by go tool pprof, clients that
-# mean no good, unix sockets, tokens, TLS; Prometheus scrapes it.
+# mean no good ($GARBAGE_MIB of garbage), unix sockets, tokens, TLS; Prometheus scrapes it.
 # timeout: 240
 set -u
 . tests/e2e/cases.sh
@@ -130,7 +130,7 @@ clients()
 {
 	local address=${url#*//}
 	address=${address%/}
-	timeout 60 python3 tests/e2e/web_clients.py "${address%:*}" "${address##*:}" "$1"
+	timeout 100 python3 tests/e2e/web_clients.py "${address%:*}" "${address##*:}" "$1"
 }
 
 lean()
@@ -288,7 +288,7 @@ else
 fi
 holds "200 clients at once" clients crowd
 holds "paths that are none and heads that are too long" clients tricks
-holds "64 MiB of garbage" clients garbage
+holds "${GARBAGE_MIB:-64} MiB of garbage" clients garbage
 holds "who sends byte by byte is hung up on, nobody waits for them" clients slow
 holds "it has stayed small" lean
 if have prometheus; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Clients that mean no good: web_clients.py ADDRESS PORT crowd|slow|garbage|tricks. Silent when the server behaves."""
+import os
 import random
 import socket
 import sys
@@ -8,7 +9,7 @@ import threading
 import time
 
 CLIENTS = 200
-GARBAGE_BYTES = 64 << 20
+GARBAGE_BYTES = int(os.environ.get("GARBAGE_MIB", "64")) << 20
 HOST = (sys.argv[1], int(sys.argv[2]))
 
 
