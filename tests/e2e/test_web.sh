@@ -115,6 +115,8 @@ stored_formats()
 		answers 200 '<svg' '/api/profile?format=svg' && headed 'content-type: image/svg' &&
 		answers 200 '<script' '/api/profile' -H 'Accept: text/html' && headed "content-security-policy: default-src .none.; script-src .sha256-" &&
 		answers 200 '"shared"' '/api/profile?format=speedscope' && answers 200 '"hot"' '/api/profile?format=json' &&
+		answers 200 '^# bpfprof: 0 counted, 1350 in code whose lines are not known' '/api/profile?format=autofdo' &&
+		answers 200 . '/api/profile?format=pgo' && headed 'content-disposition: attachment; filename="default.pgo"' &&
 		answers 200 '^app;main;hot 300 600$' '/api/profile?format=folded&before_from=-15m&before_to=-7m&from=-7m' &&
 		answers 200 '"difference"|html_diff|before' '/api/profile?format=html&before_from=-15m&before_to=-7m&from=-7m'
 }

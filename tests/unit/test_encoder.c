@@ -23,6 +23,8 @@ static void test_by_extension(void **state)
 	assert_ptr_equal(encoder_for_path("a.perf.txt"), &encoder_perf_script);
 	assert_ptr_equal(encoder_for_path("callgrind.out.callgrind"), &encoder_callgrind);
 	assert_ptr_equal(encoder_for_path("a.dot"), &encoder_dot);
+	assert_ptr_equal(encoder_for_path("default.pgo"), &encoder_pgo);
+	assert_ptr_equal(encoder_for_path("a.afdo.txt"), &encoder_autofdo);
 	assert_null(encoder_for_path("a.txt"));
 	assert_null(encoder_for_path(""));
 	assert_null(encoder_for_path("out"));

@@ -16,6 +16,8 @@ static const struct encoder *const encoders[] = {
 	&encoder_dot,
 	&encoder_perf_script,
 	&encoder_html,
+	&encoder_pgo,
+	&encoder_autofdo,
 	NULL,
 };
 

@@ -37,7 +37,7 @@ struct encoder {
 
 extern const struct encoder encoder_folded, encoder_svg, encoder_pprof, encoder_massif;
 extern const struct encoder encoder_speedscope, encoder_callgrind, encoder_dot, encoder_json,
-	encoder_perf_script, encoder_html;
+	encoder_perf_script, encoder_html, encoder_pgo, encoder_autofdo;
 
 /* Folded stacks with two columns, @opts->value and value @second of @prof: what difffolded.pl
  * writes and flamegraph.pl colours. Errors as of encode(). */

@@ -28,6 +28,7 @@ void profile_import_deinit(struct profile_import *import)
 	free(import->ids);
 	free(import->labels);
 	free(import->lines);
+	*import = (struct profile_import){.dst = NULL};
 }
 
 int profile_import_init(struct profile_import *import, struct profile *dst,

@@ -39,11 +39,11 @@ static void add_html_index(struct buf *out)
 	for (size_t i = 0; i < sizeof(endpoints) / sizeof(endpoints[0]); i++)
 		buf_printf(out, "<li><a href=\"/debug/pprof/%s\">%s</a>: %s</li>\n",
 			   endpoints[i].name, endpoints[i].name, endpoints[i].help);
-	buf_add_str(
-		out,
-		"</ul>\n<p>format=pprof, html, svg, folded, speedscope or json. From the store: "
-		"from= and to= (-15m, now, 2026-01-31T12:00:00Z), kind=, select=key=glob, by=; "
-		"before_from= and before_to= for what changed.</p>\n</body></html>\n");
+	buf_add_str(out,
+		    "</ul>\n<p>format=pprof, html, svg, folded, speedscope, json, pgo or autofdo. "
+		    "From the store: "
+		    "from= and to= (-15m, now, 2026-01-31T12:00:00Z), kind=, select=key=glob, by=; "
+		    "before_from= and before_to= for what changed.</p>\n</body></html>\n");
 }
 
 void web_answer_pprof_index(struct web_site *site, const struct web_request *request,

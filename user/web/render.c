@@ -16,6 +16,8 @@ static const struct web_format formats[] = {
 	{"folded", "text/plain; charset=utf-8", NULL, WEB_POLICY_DATA},
 	{"speedscope", "application/json", "profile.speedscope.json", WEB_POLICY_DATA},
 	{"json", "application/json", NULL, WEB_POLICY_DATA},
+	{"pgo", "application/octet-stream", "default.pgo", WEB_POLICY_DATA},
+	{"autofdo", "text/plain; charset=utf-8", "profile.afdo.txt", WEB_POLICY_DATA},
 };
 
 static const struct web_format *find_format(const char *name)
@@ -36,9 +38,11 @@ const struct web_format *web_format_of(const struct web_request *request, const 
 		return find_format(web_accept_names(request->accept, "text/html") ? "html" : usual);
 	format = find_format(asked);
 	if (!format)
-		web_reply_fail(reply, 400,
-			       "format '%s' is none of pprof, html, svg, folded, speedscope, json",
-			       asked);
+		web_reply_fail(
+			reply, 400,
+			"format '%s' is none of pprof, html, svg, folded, speedscope, json, pgo, "
+			"autofdo",
+			asked);
 	return format;
 }
 
@@ -76,6 +80,9 @@ static void fail_encoding(struct web_reply *reply, const struct web_format *form
 		web_reply_fail(reply, 413,
 			       "the %s would be larger than %d MiB: ask for a shorter time or less",
 			       format->name, WEB_REPLY_BYTES_MAX >> 20);
+	else if (err == -ENODATA)
+		web_reply_fail(reply, 400, "there are no samples of the CPU, which %s is made of",
+			       format->name);
 	else if (err)
 		web_reply_fail(reply, 500, "cannot be encoded as %s: %s", format->name,
 			       strerror(-err));
