@@ -62,6 +62,18 @@ void pb_add_uint(struct buf *out, uint32_t number, uint64_t value)
 	buf_add(out, bytes, len);
 }
 
+void pb_add_double(struct buf *out, uint32_t number, double value)
+{
+	uint64_t bits;
+	uint8_t bytes[sizeof(bits)];
+
+	memcpy(&bits, &value, sizeof(bits));
+	for (size_t i = 0; i < sizeof(bits); i++)
+		bytes[i] = (uint8_t)(bits >> 8 * i);
+	pb_add_varint(out, (uint64_t)number << 3 | PB_FIXED64);
+	buf_add(out, bytes, sizeof(bytes));
+}
+
 void pb_add_nonzero(struct buf *out, uint32_t number, uint64_t value)
 {
 	if (value)

@@ -38,6 +38,8 @@ void pb_add_varint(struct buf *out, uint64_t value);
 void pb_add_uint(struct buf *out, uint32_t number, uint64_t value);
 void pb_add_bytes(struct buf *out, uint32_t number, const void *data, size_t len);
 
+void pb_add_double(struct buf *out, uint32_t number, double value);
+
 /* As the above, but a 0 is left out, as proto3 wants it. */
 void pb_add_nonzero(struct buf *out, uint32_t number, uint64_t value);
 

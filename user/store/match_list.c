@@ -11,6 +11,20 @@
 
 static bool matches(const struct store_match *match, const char *value)
 {
+	const char *text = value ? value : "";
+
+	switch (match->how) {
+	case STORE_MATCH_EQUAL:
+		return !strcmp(text, match->glob);
+	case STORE_MATCH_UNEQUAL:
+		return strcmp(text, match->glob) != 0;
+	case STORE_MATCH_REGEX:
+		return !regexec(match->regex, text, 0, NULL, 0);
+	case STORE_MATCH_NOT_REGEX:
+		return regexec(match->regex, text, 0, NULL, 0) == REG_NOMATCH;
+	case STORE_MATCH_GLOB:
+		break;
+	}
 	return value ? !fnmatch(match->glob, value, 0) : !match->glob[0];
 }
 
@@ -18,10 +32,12 @@ static bool matches(const struct store_match *match, const char *value)
 bool match_labels(const struct store_match *where, size_t cnt, match_value_fn *value, void *arg)
 {
 	for (size_t i = 0; i < cnt; i++) {
-		bool any = false;
+		bool is_glob = where[i].how == STORE_MATCH_GLOB;
+		bool any = !is_glob && matches(&where[i], value(arg, where[i].key));
 
-		for (size_t j = 0; j < cnt && !any; j++)
-			any = !strcmp(where[i].key, where[j].key) &&
+		for (size_t j = 0; j < cnt && is_glob && !any; j++)
+			any = where[j].how == STORE_MATCH_GLOB &&
+			      !strcmp(where[i].key, where[j].key) &&
 			      matches(&where[j], value(arg, where[j].key));
 		if (!any)
 			return false;

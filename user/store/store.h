@@ -19,6 +19,7 @@
 #ifndef BPFPROF_STORE_STORE_H
 #define BPFPROF_STORE_STORE_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -119,8 +120,19 @@ int store_add_tombstone(struct store *store, uint64_t start_ns, uint64_t end_ns,
 
 /* key=GLOB (fnmatch(3); numbers as decimal text); several of one key OR, those of different keys
  * AND. A label that is not there is matched by "" alone. */
+enum store_match_how {
+	STORE_MATCH_GLOB,
+	/* Of these each has to be true, and a label that is not there is "". */
+	STORE_MATCH_EQUAL,
+	STORE_MATCH_UNEQUAL,
+	STORE_MATCH_REGEX,
+	STORE_MATCH_NOT_REGEX,
+};
+
 struct store_match {
-	const char *key, *glob; /* borrowed */
+	const char *key, *glob; /* borrowed; what it is compared with */
+	enum store_match_how how;
+	const regex_t *regex; /* borrowed; where it is one */
 };
 
 struct store_query {

@@ -140,6 +140,8 @@ static void add_headers(struct MHD_Response *response, const struct exchange *ex
 	char text[128];
 
 	add_safety(response, reply, exchange->server->policies[reply->policy]);
+	if (reply->encoding)
+		MHD_add_response_header(response, "Content-Encoding", reply->encoding);
 	if (*reply->disposition) {
 		snprintf(text, sizeof(text), "attachment; filename=\"%s\"", reply->disposition);
 		MHD_add_response_header(response, "Content-Disposition", text);
@@ -290,6 +292,9 @@ static enum MHD_Result dispatch(struct exchange *exchange)
 	request->target = &exchange->target;
 	request->accept = header_of(exchange, "Accept");
 	request->if_none_match = header_of(exchange, "If-None-Match");
+	request->accept_encoding = header_of(exchange, "Accept-Encoding");
+	request->content_type = header_of(exchange, "Content-Type");
+	request->content_encoding = header_of(exchange, "Content-Encoding");
 	request->body = buf_cstr(&exchange->body);
 	request->body_len = exchange->body.len;
 	request->client_fd = exchange->client->fd;

@@ -48,4 +48,22 @@ void web_answer_coverage(struct web_site *site, const struct web_request *reques
 void web_answer_profile(struct web_site *site, const struct web_request *request,
 			struct web_reply *reply);
 
+/* /querier.v1.QuerierService/: querier.c, querier_flame.c, querier_series.c */
+void querier_answer_profile_types(struct web_site *site, const struct web_request *request,
+				  struct web_reply *reply);
+void querier_answer_label_names(struct web_site *site, const struct web_request *request,
+				struct web_reply *reply);
+void querier_answer_label_values(struct web_site *site, const struct web_request *request,
+				 struct web_reply *reply);
+void querier_answer_series(struct web_site *site, const struct web_request *request,
+			   struct web_reply *reply);
+void querier_answer_stacktraces(struct web_site *site, const struct web_request *request,
+				struct web_reply *reply);
+void querier_answer_profile(struct web_site *site, const struct web_request *request,
+			    struct web_reply *reply);
+void querier_answer_select_series(struct web_site *site, const struct web_request *request,
+				  struct web_reply *reply);
+void querier_answer_diff(struct web_site *site, const struct web_request *request,
+			 struct web_reply *reply);
+
 #endif

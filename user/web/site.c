@@ -13,6 +13,8 @@
 
 enum { READS = WEB_GET | WEB_HEAD, ERROR_BYTES_MAX = 4096 };
 
+#define QUERIER "/querier.v1.QuerierService/"
+
 static const struct web_route routes[] = {
 	{"/metrics", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_metrics, false},
 	{"/healthz", READS, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_health, false},
@@ -39,6 +41,21 @@ static const struct web_route routes[] = {
 	{"/api/functions", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_functions, false},
 	{"/api/coverage", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_coverage, false},
 	{"/api/profile", READS, WEB_LANE_STORE, WEB_ERRORS_JSON, web_answer_profile, false},
+	{QUERIER "ProfileTypes", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT,
+	 querier_answer_profile_types, false},
+	{QUERIER "LabelNames", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT,
+	 querier_answer_label_names, false},
+	{QUERIER "LabelValues", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT,
+	 querier_answer_label_values, false},
+	{QUERIER "Series", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT, querier_answer_series,
+	 false},
+	{QUERIER "SelectMergeStacktraces", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT,
+	 querier_answer_stacktraces, false},
+	{QUERIER "SelectMergeProfile", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT,
+	 querier_answer_profile, false},
+	{QUERIER "SelectSeries", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT,
+	 querier_answer_select_series, false},
+	{QUERIER "Diff", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT, querier_answer_diff, false},
 };
 
 /* Of each of the page's files. They tell nothing of this host, and ask for the token themselves. */
@@ -66,6 +83,8 @@ enum web_lane web_route_lane(const struct web_route *route, const struct web_tar
 
 const char *web_route_allow(const struct web_route *route)
 {
+	if (route->methods == WEB_POST)
+		return "POST";
 	if (route->methods & WEB_POST)
 		return "GET, HEAD, POST";
 	return route->methods & WEB_HEAD ? "GET, HEAD" : "GET";
@@ -151,18 +170,42 @@ void web_reply_end_json(struct web_reply *reply, struct json *js)
 	buf_add_char(&reply->body, '\n');
 }
 
+/* What a status means in the Connect protocol. */
+static const char *connect_code(int status)
+{
+	static const struct {
+		int status;
+		const char *code;
+	} codes[] = {
+		{400, "invalid_argument"}, {401, "unauthenticated"},	{403, "permission_denied"},
+		{404, "not_found"},	   {405, "invalid_argument"},	{413, "resource_exhausted"},
+		{415, "invalid_argument"}, {429, "resource_exhausted"}, {501, "unimplemented"},
+		{503, "unavailable"},
+	};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++)
+		if (codes[i].status == status)
+			return codes[i].code;
+	return "internal";
+}
+
 void web_reply_finish(struct web_reply *reply, const struct web_route *route)
 {
 	_cleanup_(buf_deinit) struct buf text = reply->body;
 	struct json js;
 
 	buf_init(&reply->body, WEB_REPLY_BYTES_MAX);
-	if (!route || route->errors != WEB_ERRORS_JSON) {
+	if (!route || (route->errors != WEB_ERRORS_JSON && route->errors != WEB_ERRORS_CONNECT)) {
 		buf_printf(&reply->body, "%s\n", buf_cstr(&text));
 		return;
 	}
 	web_reply_begin_json(reply, &js);
-	json_kv_str(&js, "error", buf_cstr(&text));
+	if (route->errors == WEB_ERRORS_CONNECT) {
+		json_kv_str(&js, "code", connect_code(reply->status));
+		json_kv_str(&js, "message", buf_cstr(&text));
+	} else {
+		json_kv_str(&js, "error", buf_cstr(&text));
+	}
 	web_reply_end_json(reply, &js);
 }
 

@@ -32,6 +32,7 @@ struct web_request {
 	enum web_method method;
 	const struct web_target *target; /* borrowed, as all here */
 	const char *accept, *if_none_match; /* headers; NULL: not there */
+	const char *accept_encoding, *content_type, *content_encoding; /* likewise */
 	const char *body; /* of a POST, body_len bytes and a NUL */
 	size_t body_len;
 	int client_fd;
@@ -50,6 +51,7 @@ enum web_policy {
 struct web_reply {
 	int status; /* of HTTP */
 	const char *type; /* of the content; static */
+	const char *encoding; /* of the content; static; NULL: as it is */
 	struct buf body;
 	enum web_policy policy;
 	const char *etag; /* static; NULL: none. With one the reply has nothing of this host */
@@ -84,6 +86,7 @@ enum web_errors {
 	WEB_ERRORS_TEXT,
 	WEB_ERRORS_PPROF, /* text that go tool pprof shows: X-Go-Pprof */
 	WEB_ERRORS_JSON,
+	WEB_ERRORS_CONNECT, /* JSON with a code of the Connect protocol */
 };
 
 struct web_route {
