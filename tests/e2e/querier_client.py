@@ -375,7 +375,7 @@ def check_max_nodes():
 
 
 def check_diff():
-    sides = [dict(profileTypeID=CPU, labelSelector='{host=~"alpha|beta"}', start=at(first), end=at(last))
+    sides = [dict(profileTypeID=CPU, labelSelector='{host=~"(alpha|beta).*"}', start=at(first), end=at(last))
              for first, last in ((0, 60), (60, 120))]
     flame = ask("Diff", left=sides[0], right=sides[1])["flamegraph"]
     folded = [add_up((row["stack"], row["ns"]) for row in rows(first, last)) for first, last in ((0, 60), (60, 120))]

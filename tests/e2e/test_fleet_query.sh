@@ -204,6 +204,7 @@ holds "the fleet's store is served" served fleet "$fleet"
 holds "without a password in sight" told "serving 'clickhouse://127.0.0.1:[0-9]+/fleet' at" fleet.err
 holds "it tells its hosts" answers 200 '"hosts":3,"hosts_known":3,' "/api/coverage?from=1795179600&to=1795183200"
 holds "a report of it" answers 200 'CPU|cpu' "/api/profile?format=html&from=1795179600&to=1795183200"
+holds "what Grafana asks" python3 tests/e2e/querier_client.py "$url" "$tmp/truth" "$BUILD/bpfprof" "$fleet" brief
 holds "a difference" answers 200 '^[^ ]+ [0-9]+ [0-9]+$' \
 	"/api/profile?format=folded&from=1795179600&to=1795183200&before_from=1795176000&before_to=1795179600"
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)

@@ -230,6 +230,8 @@ static void test_routes(void **state)
 
 	assert_non_null(route);
 	assert_string_equal(web_route_allow(route), "GET");
+	assert_string_equal(
+		web_route_allow(web_route_find("/querier.v1.QuerierService/SelectSeries")), "POST");
 	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
 		if (web_route_find(none[i]))
 			fail_msg("'%s' has a route", none[i]);
@@ -258,6 +260,47 @@ static void ask(const char *text, struct web_reply *reply)
 	web_route_answer(route, &site, &request, reply);
 	web_target_deinit(&target);
 	web_site_deinit(&site);
+}
+
+/* A call of the Connect protocol to a site without a store. */
+static void check_call(const char *call, const char *type, const char *body, int status,
+		       const char *said)
+{
+	struct web_target target;
+	struct web_request request = {.method = WEB_POST,
+				      .target = &target,
+				      .content_type = type,
+				      .body = body,
+				      .body_len = strlen(body),
+				      .client_fd = -1};
+	struct web_site site;
+	struct web_reply reply;
+
+	web_site_init(&site, NULL, NULL);
+	web_reply_init(&reply);
+	assert_int_equal(web_target_parse(call, &target, NULL), 0);
+	web_route_answer(web_route_find(call), &site, &request, &reply);
+	if (reply.status != status || !strstr(buf_cstr(&reply.body), said))
+		fail_msg("%s: %d, '%s'", call, reply.status, buf_cstr(&reply.body));
+	assert_string_equal(reply.type, "application/json");
+	web_target_deinit(&target);
+	web_reply_deinit(&reply);
+	web_site_deinit(&site);
+}
+
+static void test_calls(void **state)
+{
+	static const char call[] = "/querier.v1.QuerierService/ProfileTypes";
+
+	check_call(call, "application/json", "{}", 404,
+		   "{\"code\":\"not_found\",\"message\":\"there is no store here\"}\n");
+	check_call(call, "application/proto", "", 404, "not_found");
+	check_call(call, "Application/JSON; charset=utf-8", "{", 400, "\"invalid_argument\"");
+	check_call(call, "application/proto", "{", 400, "is no protobuf");
+	check_call(call, "application/jsonp", "{}", 415, "\"invalid_argument\"");
+	check_call(call, NULL, "{}", 415, "application/proto");
+	check_call("/querier.v1.QuerierService/LabelValues", "application/json", "{}", 404,
+		   "no store");
 }
 
 static void check_reply(const char *text, int status, const char *body)
@@ -414,6 +457,7 @@ int main(void)
 		cmocka_unit_test(test_place),
 		cmocka_unit_test(test_routes),
 		cmocka_unit_test(test_replies),
+		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_selection),
 		cmocka_unit_test(test_on_demand_args),
 		cmocka_unit_test(test_on_demand_refused),
