@@ -289,27 +289,26 @@ def paths_of(flame, sides=1):
                 ends[side] = begin + total
                 spans.append((begin, total, own))
                 greatest = max(greatest, own)
-            here.append((spans, names[bar[-1]], None))
-        placed = []
-        for spans, name, _ in here:
-            if above is None:
-                path = ()
-            else:
-                inside = [path for parents, path in above
+            here.append((spans, names[bar[-1]]))
+        placed, on_it = [], collections.Counter()
+        for spans, name in here:
+            path = ()
+            if above is not None:
+                inside = [i for i, (parents, _) in enumerate(above)
                           if all(parent[0] + parent[2] <= span[0] and span[0] + span[1] <= parent[0] + parent[1]
-                                 for parent, span in zip(parents, spans)) and any(span[1] for span in spans)]
-                # An empty span may touch two parents: the sides together leave one.
-                assert inside, ("no parent", name, spans)
-                path = inside[0] + (harmless(name),)
+                                 for parent, span in zip(parents, spans))]
+                # The empty side of a bar may touch two parents: both sides together leave one.
+                assert inside and any(span[1] for span in spans), ("no parent", name, spans)
+                path = above[inside[0]][1] + (harmless(name),)
+                for side in range(sides):
+                    on_it[inside[0], side] += spans[side][1]
             placed.append((spans, path))
             if any(span[2] for span in spans):
                 values = tuple(span[2] for span in spans)
                 selves[";".join(path)] = tuple(map(sum, zip(selves[";".join(path)] or (0,) * sides, values)))
-        if above is not None:  # a bar is its own and what stands on it
-            for parents, path in above:
-                for side in range(sides):
-                    on_it = sum(spans[side][1] for spans, its_path in placed if its_path[:-1] == path)
-                    assert on_it + parents[side][2] == parents[side][1], (path, on_it, parents)
+        for i, (parents, path) in enumerate(above or []):  # a bar is its own and what stands on it
+            for side in range(sides):
+                assert on_it[i, side] + parents[side][2] == parents[side][1], (path, on_it[i, side], parents)
         above = placed
     assert greatest == flame["maxSelf"], (greatest, flame["maxSelf"])
     return {path: value if sides > 1 else value[0] for path, value in selves.items()}
