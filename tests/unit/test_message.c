@@ -193,8 +193,7 @@ static void test_refused(void **state)
 	};
 	static const char *const bytes[] = {
 		"\x08\x01",
-		"\x0a\x05"
-		"x",
+		"\x0a\005x",
 		"\x1a\x01x",
 		"\x29\x01",
 		"\x0b",
