@@ -48,6 +48,7 @@ CALLS = {
     "SelectSeries": ({"profileTypeID": (1, "str"), "labelSelector": (2, "str"), "start": (3, "int"), "end": (4, "int"),
                       "groupBy": (5, "strs"), "step": (6, "double"), "aggregation": (7, "int"), "limit": (9, "int")},
                      {"series": (1, [{"labels": (1, [PAIR]), "points": (2, [POINT])}])}),
+    "GetProfileStats": ({}, {"dataIngested": (1, "bool"), "oldestProfileTime": (2, "int"), "newestProfileTime": (3, "int")}),
     "Diff": ({"left": (1, STACKS), "right": (2, STACKS)}, {"flamegraph": (1, FLAME)}),
 }
 
@@ -120,12 +121,14 @@ def decode(schema, data):
         if kind in ("strs", "ints") or isinstance(kind, list):
             out[name] = []
         else:
-            out[name] = None if isinstance(kind, dict) else {"int": 0, "double": 0.0, "str": ""}[kind]
+            out[name] = None if isinstance(kind, dict) else {"int": 0, "double": 0.0, "str": "", "bool": False}[kind]
     by_number = {number: (name, kind) for name, (number, kind) in schema.items()}
     for number, value in fields(data):
         name, kind = by_number[number]  # what the schema lacks is an error
         if kind == "int":
             out[name] = value - (1 << 64) if value >> 63 else value
+        elif kind == "bool":
+            out[name] = bool(value)
         elif kind == "double":
             out[name] = struct.unpack("<d", value)[0]
         elif kind == "str":
@@ -413,29 +416,28 @@ def sums(kind, value, first_ms, last_ms, step_ms, by, where):
         if not first_ms <= start < last_ms:
             continue
         end = first_ms + ((start - first_ms) // step_ms + 1) * step_ms
-        points = series[harmless(row[by]) if by else ""]
+        points = series[tuple((label, row[label]) for label in by if row.get(label))]
         points[end] = points.get(end, 0) + row[value]
     return dict(series)
 
 
 def check_series():
     chance = random.Random(3)
-    for number in range(8):
+    for number in range(24):
         selector, where = SELECTORS[chance.choice([0, 2, 4, 6, 7, 13])]
         first = at(chance.choice([0, 7, -3])) + chance.choice([0, 1, 30001])
         last = first + chance.choice([600, 3601, 7200]) * 1000
         step = chance.choice([15, 60, 90.5, 420, 10000])
-        by = chance.choice([None, "service_name", "host"])
+        by = chance.choice([[], ["service_name"], ["host"], ["host", "service_name"], ["service_name", "nothing", "host"]])
         type_id, kind, value = chance.choice([(CPU, "cpu", "ns"), (OFF_CPU, "off-cpu", "ns"), (SAMPLES, "cpu", "count")])
-        if type_id == SAMPLES:
+        if type_id == SAMPLES or len(by) > 1:
             step = max(step, 60)
         told = ask("SelectSeries", profileTypeID=type_id, labelSelector=selector, start=first, end=last, step=float(step),
-                   groupBy=[by] if by else [])["series"]
-        got = {one["labels"][0]["value"] if one["labels"] else "":
+                   groupBy=by)["series"]
+        got = {tuple((pair["name"], pair["value"]) for pair in one["labels"]):
                {point["timestamp"]: point["value"] for point in one["points"]} for one in told}
-        named = all(pair["name"] == by for one in told for pair in one["labels"])
-        case("series %d: %s '%s' step %s by %s" % (number, type_id, selector, step, by), (got, named, len(got)),
-             (sums(kind, value, first, last, int(step * 1000), by, where), True, len(told)))
+        case("series %d: %s '%s' step %s by %s" % (number, type_id, selector, step, by), (got, len(got)),
+             (sums(kind, value, first, last, int(step * 1000), by, where), len(told)))
     told = ask("SelectSeries", profileTypeID=CPU, start=at(0), end=at(120), step=7200.0, groupBy=["service_name"], limit=2)
     totals = add_up((row["service_name"], row["ns"]) for row in rows(0, 120))
     case("a limit: the largest", [one["points"][0]["value"] for one in told["series"]],
@@ -450,6 +452,7 @@ def check_lists():
     case("profile types", sorted(one["ID"] for one in types), sorted([CPU, SAMPLES, OFF_CPU, WAITS]))
     case("their parts", [":".join(list(one.values())[1:]) for one in types], [one["ID"] for one in types])
     case("without a range", len(ask("ProfileTypes")["profileTypes"]), 4)
+    case("what there is", ask("GetProfileStats"), {"dataIngested": True, "oldestProfileTime": at(0), "newestProfileTime": at(120)})
     case("in a gap", ask("ProfileTypes", start=at(40), end=at(50))["profileTypes"], [])
     names = ask("LabelNames", **everything)["names"]
     case("names of labels", names, sorted(["__name__", "__period_type__", "__period_unit__", "__profile_type__", "__type__",

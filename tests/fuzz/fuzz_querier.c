@@ -20,6 +20,7 @@ static const char *const paths[] = {
 	"/querier.v1.QuerierService/SelectMergeProfile",
 	"/querier.v1.QuerierService/SelectSeries",
 	"/querier.v1.QuerierService/Diff",
+	"/querier.v1.QuerierService/GetProfileStats",
 };
 
 enum { PATH_CNT = sizeof(paths) / sizeof(*paths), IS_JSON = 16, IS_GZIP = 32 };

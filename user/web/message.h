@@ -33,7 +33,10 @@ void message_end(struct message *msg);
 
 /* Fields of one value; of what is 0 or "" nothing need be written. */
 void message_str(struct message *msg, uint32_t number, const char *name, const char *value);
+void message_strn(struct message *msg, uint32_t number, const char *name, const char *value,
+		  size_t len);
 void message_i64(struct message *msg, uint32_t number, const char *name, int64_t value);
+void message_bool(struct message *msg, uint32_t number, const char *name, bool value);
 void message_double(struct message *msg, uint32_t number, const char *name, double value);
 
 /* A field that is a message: the fields told until its end are its. */

@@ -27,10 +27,19 @@ void message_end(struct message *msg)
 
 void message_str(struct message *msg, uint32_t number, const char *name, const char *value)
 {
-	if (msg->is_json)
-		json_kv_str(&msg->js, name, value);
-	else if (*value)
-		message_item_str(msg, number, value);
+	message_strn(msg, number, name, value, strlen(value));
+}
+
+void message_strn(struct message *msg, uint32_t number, const char *name, const char *value,
+		  size_t len)
+{
+	if (!msg->is_json) {
+		if (len)
+			pb_add_bytes(msg->out, number, value, len);
+		return;
+	}
+	json_key(&msg->js, name);
+	json_strn(&msg->js, value, len);
 }
 
 /* A 64-bit integer is a text in JSON, whose numbers are doubles to many readers. */
@@ -50,6 +59,16 @@ void message_i64(struct message *msg, uint32_t number, const char *name, int64_t
 	}
 	json_key(&msg->js, name);
 	add_number(&msg->js, value);
+}
+
+void message_bool(struct message *msg, uint32_t number, const char *name, bool value)
+{
+	if (!msg->is_json) {
+		pb_add_nonzero(msg->out, number, value);
+		return;
+	}
+	json_key(&msg->js, name);
+	json_bool(&msg->js, value);
 }
 
 void message_double(struct message *msg, uint32_t number, const char *name, double value)

@@ -306,6 +306,31 @@ void querier_answer_profile_types(struct web_site *site, const struct web_reques
 	querier_answer_end(&call);
 }
 
+/* Whether there is anything, and of when. */
+void querier_answer_stats(struct web_site *site, const struct web_request *request,
+			  struct web_reply *reply)
+{
+	struct querier_call call = {.site = site, .request = request, .reply = reply};
+	static const struct message_field no_fields[] = {{0}};
+	struct store_coverage coverage = {0};
+	int err;
+
+	if (querier_call_read(&call, no_fields, NULL))
+		return;
+	err = store_source_coverage(call.store, 0, INT64_MAX, &coverage);
+	if (err) {
+		querier_fail(&call, "", err);
+		return;
+	}
+	querier_answer_begin(&call);
+	message_bool(&call.answer, 1, "dataIngested", coverage.window_cnt > 0);
+	message_i64(&call.answer, 2, "oldestProfileTime",
+		    (int64_t)(coverage.first_ns / NSEC_PER_MSEC));
+	message_i64(&call.answer, 3, "newestProfileTime",
+		    (int64_t)(coverage.last_ns / NSEC_PER_MSEC));
+	querier_answer_end(&call);
+}
+
 /* --- Labels --- */
 
 /* Names of labels, or values of one. */

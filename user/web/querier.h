@@ -4,7 +4,7 @@
  * names are those of querier/v1/querier.proto and types/v1/types.proto in grafana/pyroscope.
  * Connect's unary calls: POST, JSON or protobuf, gzipped or not.
  *
- *	querier.c         what all calls have in common; ProfileTypes, LabelNames, LabelValues
+ *	querier.c         what all calls have in common; types, labels, what there is
  *	querier_types.c   profile types and the labels that are made of them
  *	querier_series.c  Series, SelectSeries
  *	querier_flame.c   SelectMergeStacktraces, SelectMergeProfile, Diff

@@ -16,6 +16,7 @@ enum {
 	POINTS_MAX = 11000, /* of a series, as Prometheus has it */
 	TOTAL_POINTS_MAX = 1 << 22, /* of all series together */
 	GROUP_KEYS_MAX = 16,
+	VALUE_END = '\x01',
 	NUMBER_BYTES = 24,
 	STEPS_READ_MAX = 500, /* of a value that has to be read step by step */
 };
@@ -50,11 +51,11 @@ static const struct message_field select_fields[] = {
 	{0},
 };
 
-static void add_pair(struct message *answer, const char *name, const char *value)
+static void add_pair(struct message *answer, const char *name, const char *value, size_t len)
 {
 	message_item_open(answer, 1);
 	message_str(answer, 1, "name", name);
-	message_str(answer, 2, "value", value);
+	message_strn(answer, 2, "value", value, len);
 	message_close(answer);
 }
 
@@ -108,12 +109,14 @@ static int show_series(struct listing *listing, const struct querier_type *type)
 	while (at < end) {
 		const char *value = at + strlen(at) + 1;
 
-		add_pair(answer, at, value);
+		add_pair(answer, at, value, strlen(value));
 		at = value + strlen(value) + 1;
 	}
-	for (size_t i = 0; i < listing->of_types_cnt; i++)
-		add_pair(answer, listing->of_types[i],
-			 querier_type_label(type, listing->of_types[i]));
+	for (size_t i = 0; i < listing->of_types_cnt; i++) {
+		const char *value = querier_type_label(type, listing->of_types[i]);
+
+		add_pair(answer, listing->of_types[i], value, strlen(value));
+	}
 	message_list_end(answer);
 	message_close(answer);
 	return 0;
@@ -267,12 +270,12 @@ struct summing {
 	struct querier_call *call;
 	const struct querier_type *type;
 	struct store_query query;
-	const char *by; /* label of the store, or NULL */
-	const char *shown_by; /* as it was asked for */
+	const char *by[GROUP_KEYS_MAX + 1]; /* labels of the store, NULL-terminated */
+	const struct message_texts *shown_by; /* as they were asked for */
 	uint64_t step_ns;
 	size_t point_cnt;
 	size_t point; /* that what is told begins at */
-	struct strtab names;
+	struct strtab names; /* the labels' values, VALUE_END behind each where there are several */
 	struct series *series; /* owned: by string of names */
 	size_t series_cnt, series_cap;
 	double *points; /* owned */
@@ -308,29 +311,57 @@ static int add_points(void *arg, const char *name, const int64_t *points, size_t
 	return 0;
 }
 
-/* Sums of a value that the store does not add up by itself: read step by step. */
+/* The values of the labels that make the series of @label_set. */
+static void add_name(const struct summing *summing, const struct profile *prof, uint32_t label_set,
+		     struct buf *out)
+{
+	const struct profile_label_set *set = &prof->label_sets[label_set];
+	char number[NUMBER_BYTES];
+
+	for (size_t i = 0; summing->by[i]; i++) {
+		for (uint32_t j = 0; j < set->cnt; j++) {
+			const struct profile_label *label = &prof->labels[set->first + j];
+			const char *text = text_of(prof, label, number);
+
+			if (strcmp(profile_str(prof, label->key), summing->by[i]) != 0)
+				continue;
+			for (; *text; text++)
+				buf_add_char(out, *text == VALUE_END ? '?' : *text);
+		}
+		if (summing->by[1])
+			buf_add_char(out, VALUE_END);
+	}
+}
+
+/* Sums that the store does not make by itself: read step by step. */
 static int add_step(struct summing *summing, struct store_query query)
 {
-	const char *const by[] = {summing->by, NULL};
+	_cleanup_(buf_deinit) struct buf name;
 	struct profile prof;
 	uint32_t value;
 	int err;
 
-	query.by = by;
+	buf_init(&name, BUF_NO_MAX);
+	query.by = summing->by;
 	err = store_source_read(summing->call->store, &query, &prof, NULL, NULL);
 	if (err)
 		return err;
 	value = querier_type_value(summing->type, &prof);
 	for (size_t i = 0; i < prof.sample_cnt && value != PROFILE_NONE && !err; i++) {
-		const struct profile_label_set *set = &prof.label_sets[prof.samples[i].label_set];
-		const struct profile_label *label = set->cnt ? &prof.labels[set->first] : NULL;
-		int64_t point = prof.values[i * prof.value_type_cnt + value];
-		char number[NUMBER_BYTES];
-
-		err = add_points(summing, label ? text_of(&prof, label, number) : "", &point, 1);
+		buf_reset(&name);
+		add_name(summing, &prof, prof.samples[i].label_set, &name);
+		err = name.err ? name.err
+			       : add_points(summing, buf_cstr(&name),
+					    &prof.values[i * prof.value_type_cnt + value], 1);
 	}
 	profile_deinit(&prof);
 	return err;
+}
+
+/* Does the store add up what is asked for? */
+static bool is_timeline(const struct summing *summing)
+{
+	return summing->type->is_default && (!summing->by[0] || !summing->by[1]);
 }
 
 static int add_range(struct summing *summing, const struct store_query *query, size_t point_cnt)
@@ -338,8 +369,8 @@ static int add_range(struct summing *summing, const struct store_query *query, s
 	struct store_query step = *query;
 	int err = 0;
 
-	if (summing->type->is_default)
-		return store_source_timeline(summing->call->store, query, summing->by, NULL,
+	if (is_timeline(summing))
+		return store_source_timeline(summing->call->store, query, summing->by[0], NULL,
 					     point_cnt, add_points, summing);
 	for (size_t i = 0; i < point_cnt && !err; i++, summing->point++) {
 		step.from_ns = query->from_ns + i * summing->step_ns;
@@ -387,8 +418,13 @@ static void show_sums(struct summing *summing, const struct series *series)
 
 	message_item_open(answer, 1);
 	message_list_begin(answer, "labels");
-	if (summing->by && *name)
-		add_pair(answer, summing->shown_by, name);
+	for (size_t i = 0; i < summing->shown_by->cnt; i++) {
+		size_t len = strcspn(name, (char[]){VALUE_END, '\0'});
+
+		if (len)
+			add_pair(answer, summing->shown_by->items[i], name, len);
+		name += len + (name[len] ? 1 : 0);
+	}
 	message_list_end(answer);
 	message_list_begin(answer, "points");
 	for (size_t i = 0; i < summing->point_cnt; i++) {
@@ -439,17 +475,18 @@ static int check_series(struct summing *summing, const struct querier_request *a
 	summing->step_ns = (uint64_t)asked->step_ns;
 	if (range_ns / summing->step_ns >= POINTS_MAX)
 		return querier_refuse(call, "step: more than %d points", POINTS_MAX);
-	if (asked->labels.cnt > 1 || asked->aggregation || asked->has_stack_selector ||
-	    asked->limit < 0) {
+	if (asked->labels.cnt > GROUP_KEYS_MAX || asked->limit < 0)
+		return querier_refuse(call, "groupBy, limit: at most %d labels, 0 or more series",
+				      GROUP_KEYS_MAX);
+	if (asked->aggregation || asked->has_stack_selector) {
 		web_reply_fail(call->reply, 501,
-			       "sums of one label, or of all, are what there is: not groups of "
-			       "several labels, averages, or of stacks that are selected");
+			       "sums are what there is: not averages, nor of stacks that are "
+			       "selected");
 		return -EINVAL;
 	}
-	if (asked->labels.cnt) {
-		summing->shown_by = asked->labels.items[0];
-		summing->by = querier_stored_label(summing->shown_by);
-	}
+	summing->shown_by = &asked->labels;
+	for (size_t i = 0; i < asked->labels.cnt; i++)
+		summing->by[i] = querier_stored_label(asked->labels.items[i]);
 	return 0;
 }
 
@@ -472,10 +509,11 @@ static void answer_sums(struct summing *summing, const struct querier_request *a
 		return;
 	err = querier_types_read(call->store, 0, INT64_MAX, &types);
 	summing->type = querier_type_find(&types, asked->type_id);
-	if (summing->type && !summing->type->is_default &&
+	if (summing->type && !is_timeline(summing) &&
 	    (where.query.to_ns - where.query.from_ns) / summing->step_ns >= STEPS_READ_MAX) {
 		querier_refuse(call,
-			       "step: more than %d points of a value that is not the kind's own",
+			       "step: more than %d points by several labels, or of a value that is "
+			       "not the kind's own",
 			       STEPS_READ_MAX);
 		return;
 	}

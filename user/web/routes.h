@@ -63,6 +63,8 @@ void querier_answer_profile(struct web_site *site, const struct web_request *req
 			    struct web_reply *reply);
 void querier_answer_select_series(struct web_site *site, const struct web_request *request,
 				  struct web_reply *reply);
+void querier_answer_stats(struct web_site *site, const struct web_request *request,
+			  struct web_reply *reply);
 void querier_answer_diff(struct web_site *site, const struct web_request *request,
 			 struct web_reply *reply);
 

@@ -56,6 +56,8 @@ static const struct web_route routes[] = {
 	{QUERIER "SelectSeries", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT,
 	 querier_answer_select_series, false},
 	{QUERIER "Diff", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT, querier_answer_diff, false},
+	{QUERIER "GetProfileStats", WEB_POST, WEB_LANE_STORE, WEB_ERRORS_CONNECT,
+	 querier_answer_stats, false},
 };
 
 /* Of each of the page's files. They tell nothing of this host, and ask for the token themselves. */
