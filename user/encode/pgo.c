@@ -18,16 +18,17 @@
 
 enum { NO_CODE = LOCATION_KERNEL | LOCATION_SYNTHETIC | LOCATION_WAKER };
 
+/* The values that it takes, the one that is written where none is asked for first. */
 static const struct {
 	const char *type, *unit;
-} pgo_values[] = {{"samples", "count"}, {"cpu", "nanoseconds"}};
+} pgo_values[] = {{"cpu", "nanoseconds"}, {"samples", "count"}};
 
 enum { PGO_VALUE_CNT = sizeof(pgo_values) / sizeof(pgo_values[0]) };
 
 struct pgo {
 	struct profile prof; /* what is written */
 	struct profile_import import;
-	uint32_t columns[PGO_VALUE_CNT]; /* of the source, by value of prof */
+	uint32_t value; /* of the source */
 	uint32_t empty_labels;
 	uint32_t *stack; /* owned: scratch */
 	size_t stack_cap;
@@ -40,29 +41,27 @@ static void pgo_deinit(struct pgo *pgo)
 	free(pgo->stack);
 }
 
-/* The values that Go knows. -ENODATA: there are samples, and they have none of them. */
-static int take_values(struct pgo *pgo, const struct profile *src)
+/* The value that is written. -ENODATA: there are samples, and it is none that Go takes. */
+static int take_value(struct pgo *pgo, const struct profile *src, uint32_t asked)
 {
 	for (size_t i = 0; i < PGO_VALUE_CNT; i++) {
-		uint32_t column = profile_find_value(src, pgo_values[i].type);
+		uint32_t value = profile_find_value(src, pgo_values[i].type);
 
-		if (column == PROFILE_NONE ||
-		    strcmp(profile_str(src, src->value_types[column].unit), pgo_values[i].unit))
+		if (value == PROFILE_NONE || (asked != PROFILE_NONE && asked != value) ||
+		    strcmp(profile_str(src, src->value_types[value].unit), pgo_values[i].unit) != 0)
 			continue;
-		pgo->columns[profile_add_value_type(&pgo->prof, pgo_values[i].type,
-						    pgo_values[i].unit)] = column;
+		pgo->value = value;
+		profile_add_value_type(&pgo->prof, pgo_values[i].type, pgo_values[i].unit);
+		return pgo->prof.err;
 	}
-	pgo->prof.default_value = pgo->prof.value_type_cnt ? pgo->prof.value_type_cnt - 1 : 0;
-	return src->sample_cnt && !pgo->prof.value_type_cnt ? -ENODATA : 0;
+	return src->sample_cnt ? -ENODATA : 0;
 }
 
 static int take_sample(struct pgo *pgo, uint32_t sample)
 {
 	const struct profile *src = pgo->import.src;
 	const struct profile_stack *stack = &src->stacks[src->samples[sample].stack];
-	const int64_t *from = src->values + (size_t)sample * src->value_type_cnt;
-	int64_t values[PGO_VALUE_CNT] = {0};
-	bool is_empty = true;
+	int64_t value = src->values[(size_t)sample * src->value_type_cnt + pgo->value];
 	size_t cnt = 0;
 	int err = array_reserve(&pgo->stack, &pgo->stack_cap, stack->cnt, sizeof(*pgo->stack));
 
@@ -74,19 +73,15 @@ static int take_sample(struct pgo *pgo, uint32_t sample)
 		if (!(src->locations[location].flags & NO_CODE))
 			pgo->stack[cnt++] = profile_import_location(&pgo->import, location);
 	}
-	for (uint32_t i = 0; i < pgo->prof.value_type_cnt; i++) {
-		values[i] = from[pgo->columns[i]];
-		is_empty = is_empty && values[i] <= 0;
-	}
-	if (cnt && !is_empty)
+	if (cnt && value > 0)
 		profile_sample(&pgo->prof, profile_stack(&pgo->prof, pgo->stack, cnt),
-			       pgo->empty_labels, values);
+			       pgo->empty_labels, &value);
 	return pgo->prof.err;
 }
 
-static int fill(struct pgo *pgo, const struct profile *src)
+static int fill(struct pgo *pgo, const struct profile *src, uint32_t asked)
 {
-	int err = take_values(pgo, src);
+	int err = take_value(pgo, src, asked);
 
 	pgo->empty_labels = profile_labels(&pgo->prof, NULL, 0);
 	pgo->prof.period_type.type = profile_import_string(&pgo->import, src->period_type.type);
@@ -107,7 +102,7 @@ static int encode(const struct profile *prof, const struct encoder_opts *opts, s
 	if (!err)
 		err = profile_import_init(&pgo.import, &pgo.prof, prof);
 	if (!err)
-		err = fill(&pgo, prof);
+		err = fill(&pgo, prof, opts->value);
 	return err ? err : encoder_pprof.encode(&pgo.prof, opts, out);
 }
 
@@ -115,5 +110,6 @@ const struct encoder encoder_pgo = {
 	.name = "pgo",
 	.extension = ".pgo",
 	.help = "for go build -pgo (default.pgo): pprof of the program's own code, without labels",
+	.is_one_value = true,
 	.encode = encode,
 };
