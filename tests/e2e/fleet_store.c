@@ -121,6 +121,8 @@ static void declare_values(struct profile *prof)
 {
 	profile_add_value_type(prof, "samples", "count");
 	profile_add_value_type(prof, "cpu", "nanoseconds");
+	prof->period_type = prof->value_types[1];
+	prof->period = PERIOD_NS;
 	profile_add_value_type(prof, "waits", "count");
 	profile_add_value_type(prof, "blocked", "nanoseconds");
 	profile_add_value_type(prof, "runnable", "nanoseconds");

@@ -41,6 +41,7 @@ static const struct opts_example store_examples[] = {
 	{"bpfprof store sizes", "what takes how much room"},
 	{"bpfprof store init --store clickhouse://db.example/profiles", "a fleet store"},
 	{"bpfprof store ship --to clickhouse://db.example/profiles", "into it, what it lacks"},
+	{"bpfprof store ship --to file:/srv/profiles", "a pprof of each service and minute"},
 	{NULL},
 };
 

@@ -192,8 +192,9 @@ int fleet_ship_run(const char *path, const char *url)
 		 status->dict_rows, status->sent_bytes);
 	if (status->tombstones || status->quarantined)
 		log_warn("sink '%s': %" PRIu64 " windows are lost, %" PRIu64
-			 " of them refused or damaged: the fleet's ledger says so",
-			 shipper_name(shipper), status->tombstones, status->quarantined);
+			 " of them refused or damaged: %s",
+			 shipper_name(shipper), status->tombstones, status->quarantined,
+			 shipper_lost_told(shipper));
 	if (err)
 		log_error("sink '%s': %s; what it has not got yet stays in the store",
 			  shipper_name(shipper), buf_cstr(&why));

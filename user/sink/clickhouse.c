@@ -15,6 +15,7 @@
 #include "sink/fleet_known.h"
 #include "sink/fleet_names.h"
 #include "sink/fleet_rows.h"
+#include "sink/pieces.h"
 
 enum {
 	HOST_ID_MAX = 64,
@@ -120,27 +121,13 @@ static int add_kind(struct fleet_sink *fleet, uint64_t kind, const struct sink_b
 	return hmap_insert(&fleet->kinds, kind, 0);
 }
 
-/* The name that the host's samples have. */
-static const char *host_name_of(const struct profile *dict, uint32_t label_set)
-{
-	const struct profile_label_set *set = &dict->label_sets[label_set];
-
-	for (uint32_t i = 0; i < set->cnt; i++) {
-		const struct profile_label *label = &dict->labels[set->first + i];
-
-		if (label->str != PROFILE_NONE && !strcmp(profile_str(dict, label->key), "host"))
-			return profile_str(dict, label->str);
-	}
-	return "";
-}
-
 static void add_host(struct fleet_sink *fleet, const struct fleet_time *time, uint32_t label_set)
 {
 	if (fleet->host_day == fleet_day(time))
 		return;
 	fleet->host_day = fleet_day(time);
 	fleet_add_host(&fleet->blocks[FLEET_HOSTS], fleet->names.host, fleet->host_id,
-		       host_name_of(fleet->names.dict, label_set),
+		       sink_label_str(fleet->names.dict, label_set, "host"),
 		       clock_realtime_ns() / NSEC_PER_SEC);
 }
 
@@ -444,4 +431,5 @@ const struct sink_ops clickhouse_sink = {
 	.open = open_sink,
 	.send = send_windows,
 	.close = sink_free,
+	.lost_told = "the fleet's ledger says so",
 };

@@ -4,15 +4,19 @@
 #include <errno.h>
 
 #include "sink/clickhouse.h"
+#include "sink/files.h"
 
-static const struct sink_ops *const kinds[] = {&clickhouse_sink};
+static const struct sink_ops *const kinds[] = {
+	&clickhouse_sink,
+	&files_sink,
+};
 
 static const struct sink_ops *find(const char *url, struct buf *why)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i]->is_url(url))
 			return kinds[i];
-	buf_add_str(why, "not the URL of a sink (wanted: clickhouse://HOST/DATABASE)");
+	buf_add_str(why, "not the URL of a sink (wanted: clickhouse://HOST/DATABASE or file:/DIR)");
 	return NULL;
 }
 

@@ -2,7 +2,7 @@
 /*
  * A sink: where windows of the local store go. It is given them in the order of their seqs, and
  * acknowledges what it will not lose. What it is given a second time is the same, byte for byte:
- * one that keeps a row of each key then has everything once.
+ * one that keeps a row, or a file, of each key then has everything once.
  *
  * Sinks know nothing of the store, of cursors, of retries: store/shipper.h does.
  */
@@ -84,6 +84,7 @@ struct sink_ops {
 	int (*send)(struct sink *sink, const struct sink_window *windows, size_t cnt,
 		    struct buf *why);
 	void (*close)(struct sink *sink);
+	const char *lost_told; /* where it can be seen that windows are lost: "files say so" */
 };
 
 /* What every sink begins with. */

@@ -110,6 +110,11 @@ const char *shipper_name(const struct shipper *shipper)
 	return buf_cstr(&shipper->name);
 }
 
+const char *shipper_lost_told(const struct shipper *shipper)
+{
+	return shipper->sink->ops->lost_told;
+}
+
 const struct shipper_status *shipper_status(const struct shipper *shipper)
 {
 	return &shipper->status;

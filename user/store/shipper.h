@@ -59,6 +59,9 @@ int shipper_step(struct shipper *shipper, bool is_last, struct buf *why);
  * others wait. */
 uint64_t shipper_backoff_ns(uint32_t failures);
 
+/* Where the sink tells of windows that are lost. Borrowed. */
+const char *shipper_lost_told(const struct shipper *shipper);
+
 const struct shipper_status *shipper_status(const struct shipper *shipper);
 
 #endif
