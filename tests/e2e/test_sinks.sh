@@ -91,4 +91,95 @@ holds "... is told" told "/no/where: No such file or directory" nowhere.err
 holds "no full name" bpfprof_into 2 relative store ship --store "$store" --to file:profiles
 holds "... is told" told "the folder's full name is wanted: file:/DIR" relative.err
 
+# --- Receivers ---
+
+# serve FAULT...: a receiver of its own at $port; the store has shipped nothing yet.
+serve()
+{
+	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	python3 tests/e2e/sink_server.py "$port" "$@" 2>>"$log" &
+	children+=($!)
+	for _ in $(seq 200); do
+		curl -s -m 5 "http://127.0.0.1:$port/" >/dev/null && break
+		sleep 0.05
+	done
+	forget_cursors "$store"
+}
+
+# what [PATH]: the receiver has got.
+what()
+{
+	curl -s -m 20 "http://127.0.0.1:$port/${1:-}"
+}
+
+# fact NAME: what /facts says of it; 0 where it says nothing.
+fact()
+{
+	what facts | python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1], 0))' "$1"
+}
+
+# ship_to_end URL: until it says that all is there.
+ship_to_end()
+{
+	tries=0
+	until bp store ship --store "$store" --to "$1" 2>>"$out/tries"; do
+		tries=$((tries + 1))
+		[ $tries -lt 50 ] || return 1
+	done
+}
+
+clean()
+{
+	what facts
+	[ "$(fact problem_cnt)" = 0 ]
+}
+
+for scheme in pyroscope otlp; do
+	errors=()
+	[ $scheme = otlp ] || errors=(error)
+	serve
+	url=$scheme+http://127.0.0.1:$port
+	holds "a store to $scheme" bpfprof_into 0 sent store ship --store "$store" --to "$url"
+	holds "... all of it" told "sink '${url/+/.}.*': 120 windows" sent.err
+	holds "every sum is the store's" same "$(what)" "$truth"
+	holds "every request is valid, and none is there twice" eval 'clean && [ "$(fact again)" = 0 ]'
+
+	serve busy down cut old reject "${errors[@]}"
+	url=$scheme+http://127.0.0.1:$port
+	holds "$scheme that is busy, down, or cut off behind the body" ship_to_end "$url"
+	holds "every sum is the store's" same "$(what)" "$truth"
+	holds "what was sent again is what it was" eval 'clean && [ "$(fact again)" -gt 0 ]'
+	holds "it was busy, down and cut off" [ "$(fact busy) $(fact down) $(fact cut) $(fact old)" = "2 2 2 1" ]
+
+	serve poison
+	url=$scheme+http://127.0.0.1:$port
+	holds "$scheme that refuses a minute" bpfprof_into 0 poison store ship --store "$store" --to "$url"
+	holds "... is sent the others" eval 'clean && [ "$(fact poison)" -ge 2 ]'
+	left=$(python3 tests/e2e/sink_truth.py "$BUILD/bpfprof" "$store" 12:05)
+	holds "every sum is the store's but that minute's" same "$(what)" "$left"
+	holds "... which is told" told "6 windows are lost, 6 of them refused or damaged" poison.err
+	holds "... and counted" [ "$(python3 -c '
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+print(*store.execute("SELECT count(*) FROM quarantine WHERE sink LIKE ? AND reason LIKE ?",
+      (sys.argv[2] + "%", "HTTP status 400: %I do not like it%")).fetchone())' "$store" "$url")" = 1 ]
+
+	serve token
+	url=127.0.0.1:$port
+	holds "$scheme that does not know who asks" bpfprof_into 1 token store ship --store "$store" \
+		--to "$scheme+http://me:secret@$url?tenant=t1"
+	holds "... says so, with a way to mend it" told "HTTP status 401: who are you\?\?said .*\\\$${scheme^^}_PASSWORD" token.err
+	holds "... which keeps the password to itself" bash -c '! grep -q secret "$1"' _ "$out/token.err"
+	holds "... and takes it from there" env "${scheme^^}_PASSWORD=se:cret" "$BUILD/bpfprof" store ship --store "$store" \
+		--to "$scheme+http://$url?tenant=t1"
+	holds "every sum is the store's" same "$(what)" "$truth"
+	holds "it was told the tenant" [ "$(fact tenants)" = "['t1']" ]
+
+	holds "$scheme elsewhere" bpfprof_into 1 elsewhere store ship --store "$store" --to "$scheme+http://127.0.0.1:1/x/"
+	holds "... is told" told "sink '$scheme.http://127.0.0.1:1/x': .*does the server run" elsewhere.err
+	holds "$scheme without http" bpfprof_into 2 wrong store ship --store "$store" --to "$scheme://127.0.0.1"
+	holds "... is told" told "it does not begin with $scheme.http:// or $scheme.https://" wrong.err
+done
+holds "OTLP's partial success is told" told "the receiver throws profiles away: why" tries
+
 exit $status

@@ -48,9 +48,10 @@ static const struct opt agent_options[] = {
 	{OPT_LIST, 0, "sink", "URL", AT(sinks, struct opts_list), .flags = OPT_LIVE,
 	 .help = "ship every window there, too, as soon as its minute is over: "
 		 "clickhouse://USER:PASSWORD@HOST:PORT/DATABASE, or clickhouses: for TLS; "
-		 "file:/DIR "
-		 "for a pprof a service and minute; "
-		 "repeatable; in a file also as [sink NAME] with url = and max-rate ="},
+		 "file:/DIR: "
+		 "a pprof of each service and minute; pyroscope+http://HOST and otlp+http://HOST, "
+		 "or +https: for TLS; repeatable; in a file also as [sink NAME] with url = and "
+		 "max-rate ="},
 
 	{OPT_GROUP, .help = "What to sample"},
 	{OPT_NUMBER, 'F', "freq", "HZ", AT(record.freq_hz, uint64_t), .min = 1, .flags = OPT_LIVE,

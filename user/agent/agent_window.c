@@ -136,7 +136,8 @@ static void take_shipped(struct agent *agent, uint64_t now_ns)
 	struct metrics_values *values = &agent->values;
 
 	values->acked.cnt = values->retries.cnt = values->quarantined.cnt = 0;
-	values->dict_rows.cnt = values->sent_bytes.cnt = values->lag_windows.cnt = 0;
+	values->rejected.cnt = values->dict_rows.cnt = values->sent_bytes.cnt =
+		values->lag_windows.cnt = 0;
 	values->lag_s.cnt = values->ship_cpu_ms.cnt = 0;
 	for (size_t i = 0; i < agent->shippings.cnt; i++) {
 		const struct shipping *shipping = &agent->shippings.items[i];
@@ -147,6 +148,7 @@ static void take_shipped(struct agent *agent, uint64_t now_ns)
 		metric_count_add(&values->acked, shipping->label, counts->acked);
 		metric_count_add(&values->retries, shipping->label, counts->retries);
 		metric_count_add(&values->quarantined, shipping->label, counts->quarantined);
+		metric_count_add(&values->rejected, shipping->label, counts->rejected);
 		metric_count_add(&values->dict_rows, shipping->label, counts->dict_rows);
 		metric_count_add(&values->sent_bytes, shipping->label, counts->sent_bytes);
 		metric_count_add(&values->lag_windows, shipping->label, counts->lag_windows);

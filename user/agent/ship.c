@@ -82,6 +82,7 @@ static void publish(struct worker *worker, const struct shipper *shipper)
 	counts->acked += now->batches - told->batches;
 	counts->retries += now->failures - told->failures;
 	counts->quarantined += now->quarantined - told->quarantined;
+	counts->rejected += now->rejected - told->rejected;
 	counts->dict_rows += now->dict_rows - told->dict_rows;
 	counts->sent_bytes += now->sent_bytes - told->sent_bytes;
 	counts->lag_windows = now->lag.windows;
@@ -101,6 +102,15 @@ static void tell(struct worker *worker, const struct shipper *shipper, int err,
 		worker->failures = 0;
 		log_info("sink '%s': works again", shipper_name(shipper));
 	}
+}
+
+/* After a failure: as long as the sink asks for, and not less than others wait. */
+static int backoff_ms(const struct worker *worker, const struct shipper *shipper)
+{
+	const uint64_t asked_ns = shipper_status(shipper)->retry_after_ns;
+	const uint64_t wait_ns = shipper_backoff_ns(worker->failures);
+
+	return (int)((asked_ns > wait_ns ? asked_ns : wait_ns) / NSEC_PER_MSEC);
 }
 
 /* Until the agent has ended, and all is shipped or the time is over. */
@@ -125,8 +135,7 @@ static void ship(struct worker *worker, struct shipper *shipper)
 		if (err < 0 && is_last)
 			poll(NULL, 0, STORE_LOOK_MS);
 		else if (err < 0)
-			has_ended(worker,
-				  (int)(shipper_backoff_ns(worker->failures) / NSEC_PER_MSEC));
+			has_ended(worker, backoff_ms(worker, shipper));
 		else
 			has_ended(worker, LOOK_MIN_MS + random_ms(LOOK_SPREAD_MS));
 	}

@@ -30,7 +30,7 @@
 /* What a worker tells; those of one before it are part of it. */
 struct ship_counts {
 	_Atomic uint64_t acked; /* batches: windows of a minute are one */
-	_Atomic uint64_t retries, quarantined, dict_rows, sent_bytes;
+	_Atomic uint64_t retries, quarantined, rejected, dict_rows, sent_bytes;
 	_Atomic uint64_t lag_windows;
 	_Atomic uint64_t oldest_ns; /* UTC; 0: nothing waits */
 	_Atomic uint64_t cpu_ns, restarts;

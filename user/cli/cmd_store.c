@@ -27,7 +27,8 @@ static const struct opt store_options[] = {
 	{OPT_GROUP, .help = "Which store"},
 	{OPT_STRING, 0, "store", "URL", AT(store, const char *), .flags = OPT_IS_FILE,
 	 .help = STORE_ARG_HELP},
-	{OPT_STRING, 0, "to", "URL", AT(to, const char *), .help = "ship: the sink"},
+	{OPT_STRING, 0, "to", "URL", AT(to, const char *),
+	 .help = "ship: the sink, as agent --sink has it"},
 	{OPT_STRING, 0, "since", "TIME", AT(since, const char *),
 	 .help = "fsck of a fleet store: from that day (UTC) on"},
 	{OPT_STRING, 0, "until", "TIME", AT(until, const char *), .help = "... and up to that one"},
@@ -42,6 +43,7 @@ static const struct opts_example store_examples[] = {
 	{"bpfprof store init --store clickhouse://db.example/profiles", "a fleet store"},
 	{"bpfprof store ship --to clickhouse://db.example/profiles", "into it, what it lacks"},
 	{"bpfprof store ship --to file:/srv/profiles", "a pprof of each service and minute"},
+	{"bpfprof store ship --to otlp+http://collector.example", "as OTLP profiles"},
 	{NULL},
 };
 

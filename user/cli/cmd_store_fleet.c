@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -14,6 +15,10 @@
 #include "clickhouse/fleet_fsck.h"
 #include "clickhouse/schema.h"
 #include "store/shipper.h"
+
+enum { WAITS_MAX = 10 /* of one shipping */ };
+
+#define WAIT_MAX_NS (60 * NSEC_PER_SEC)
 
 static void close_client(struct ch_client **client)
 {
@@ -153,17 +158,34 @@ static void close_shipper(struct shipper **shipper)
 	shipper_close(*shipper);
 }
 
+/* The sink asks to be left alone for a while: leave it alone, where that is not long. */
+static bool wait_as_asked(const struct shipper *shipper)
+{
+	const uint64_t wait_ns = shipper_status(shipper)->retry_after_ns;
+	struct timespec left = {.tv_sec = (time_t)(wait_ns / NSEC_PER_SEC),
+				.tv_nsec = (long)(wait_ns % NSEC_PER_SEC)};
+
+	if (!wait_ns || wait_ns > WAIT_MAX_NS)
+		return false;
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
+	return true;
+}
+
 /* A refusal is followed by another attempt, which finds out which window it is about. */
 static int ship_all(struct shipper *shipper, struct buf *why)
 {
-	uint32_t refusals = 0;
+	uint32_t refusals = 0, waits = 0;
+	bool goes_on;
 	int err;
 
 	do {
 		buf_reset(why);
 		err = shipper_step(shipper, true, why);
 		refusals = err == -EINVAL ? refusals + 1 : 0;
-	} while (err > 0 || (err == -EINVAL && refusals < 3));
+		goes_on = err > 0 || (err == -EINVAL && refusals < 3) ||
+			  (err == -EAGAIN && waits++ < WAITS_MAX && wait_as_asked(shipper));
+	} while (goes_on);
 	return err;
 }
 
@@ -190,6 +212,9 @@ int fleet_ship_run(const char *path, const char *url)
 		 " rows, %" PRIu64 " dictionary rows, %" PRIu64 " bytes",
 		 shipper_name(shipper), status->windows, status->samples, status->rows,
 		 status->dict_rows, status->sent_bytes);
+	if (status->rejected)
+		log_warn("sink '%s': it threw %" PRIu64 " profiles away, and took the others",
+			 shipper_name(shipper), status->rejected);
 	if (status->tombstones || status->quarantined)
 		log_warn("sink '%s': %" PRIu64 " windows are lost, %" PRIu64
 			 " of them refused or damaged: %s",

@@ -15,9 +15,10 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "http/url.h"
 
 enum {
-	CH_URL_PART_MAX = 256, /* of each part, with its NUL */
+	CH_URL_PART_MAX = HTTP_URL_PART_MAX, /* of each part, with its NUL */
 	CH_PORT = 8123, /* where the URL has none */
 	CH_PORT_TLS = 8443,
 };

@@ -80,6 +80,16 @@ void pb_add_nonzero(struct buf *out, uint32_t number, uint64_t value)
 		pb_add_uint(out, number, value);
 }
 
+void pb_add_fixed64(struct buf *out, uint32_t number, uint64_t value)
+{
+	uint8_t bytes[sizeof(value)];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(value >> (8 * i));
+	pb_add_varint(out, (uint64_t)number << 3 | PB_FIXED64);
+	buf_add(out, bytes, sizeof(bytes));
+}
+
 void pb_add_bytes(struct buf *out, uint32_t number, const void *data, size_t len)
 {
 	pb_add_varint(out, (uint64_t)number << 3 | PB_BYTES);

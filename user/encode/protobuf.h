@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The protobuf wire format (protobuf.dev, "Encoding"), as much of it as profiles need: varints and
- * length-delimited fields are written; every wire type but the withdrawn groups is read.
+ * The protobuf wire format (protobuf.dev, "Encoding"), as much of it as profiles need: varints,
+ * numbers of 64 bits and length-delimited fields are written; every wire type but the withdrawn
+ * groups is read.
  */
 #ifndef BPFPROF_ENCODE_PROTOBUF_H
 #define BPFPROF_ENCODE_PROTOBUF_H
@@ -36,6 +37,7 @@ void pb_add_varint(struct buf *out, uint64_t value);
 
 /* Fields, written even when they hold the default value. */
 void pb_add_uint(struct buf *out, uint32_t number, uint64_t value);
+void pb_add_fixed64(struct buf *out, uint32_t number, uint64_t value);
 void pb_add_bytes(struct buf *out, uint32_t number, const void *data, size_t len);
 
 void pb_add_double(struct buf *out, uint32_t number, double value);

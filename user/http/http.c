@@ -22,6 +22,7 @@ struct http {
 	struct http_opts opts;
 	struct http_traffic traffic;
 	struct buf *answer; /* borrowed, of the request that runs */
+	uint64_t retry_after_s; /* of the last answer */
 	char error[HTTP_ERROR_MAX];
 	char curl_error[CURL_ERROR_SIZE];
 };
@@ -223,8 +224,10 @@ int http_send(struct http *http, const struct http_request *request, struct buf 
 	_cleanup_(free_list) struct curl_slist *headers = make_headers(request->headers);
 	CURL *curl = http->curl;
 	CURLcode code;
+	curl_off_t retry_after = 0;
 	long got = 0;
 
+	http->retry_after_s = 0;
 	if (!headers)
 		return -ENOMEM;
 	*http->error = *http->curl_error = '\0';
@@ -245,6 +248,8 @@ int http_send(struct http *http, const struct http_request *request, struct buf 
 		return error_of(http, code);
 	lib.getinfo(curl, CURLINFO_RESPONSE_CODE, &got);
 	*status = (uint32_t)got;
+	lib.getinfo(curl, CURLINFO_RETRY_AFTER, &retry_after);
+	http->retry_after_s = retry_after > 0 ? (uint64_t)retry_after : 0;
 	return 0;
 }
 
@@ -256,6 +261,11 @@ const char *http_missing(void)
 const char *http_error(const struct http *http)
 {
 	return http->error;
+}
+
+uint64_t http_retry_after_s(const struct http *http)
+{
+	return http->retry_after_s;
 }
 
 struct http_traffic http_traffic(const struct http *http)

@@ -55,6 +55,10 @@ int http_send(struct http *http, const struct http_request *request, struct buf 
 /* What went wrong last, "" if nothing did. Borrowed until the next request. */
 const char *http_error(const struct http *http);
 
+/* How long the last answer asks to be left alone (Retry-After, in either form): seconds, 0 where it
+ * does not. */
+uint64_t http_retry_after_s(const struct http *http);
+
 /* Bytes that went out and came in since it was opened, headers too, as they were on the wire. */
 struct http_traffic {
 	uint64_t sent_bytes, received_bytes;

@@ -5,10 +5,14 @@
 
 #include "sink/clickhouse.h"
 #include "sink/files.h"
+#include "sink/otlp.h"
+#include "sink/pyroscope.h"
 
 static const struct sink_ops *const kinds[] = {
 	&clickhouse_sink,
 	&files_sink,
+	&pyroscope_sink,
+	&otlp_sink,
 };
 
 static const struct sink_ops *find(const char *url, struct buf *why)
@@ -16,7 +20,8 @@ static const struct sink_ops *find(const char *url, struct buf *why)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i]->is_url(url))
 			return kinds[i];
-	buf_add_str(why, "not the URL of a sink (wanted: clickhouse://HOST/DATABASE or file:/DIR)");
+	buf_add_str(why, "not the URL of a sink (wanted: clickhouse://HOST/DATABASE, file:/DIR, "
+			 "pyroscope+http://HOST or otlp+http://HOST)");
 	return NULL;
 }
 

@@ -64,6 +64,7 @@ struct sink_opts {
 /* What went through it since it was opened. */
 struct sink_counts {
 	uint64_t windows, rows, dict_rows, sent_bytes;
+	uint64_t rejected; /* profiles that the receiver threw away, and took the others */
 };
 
 struct sink;
@@ -91,6 +92,7 @@ struct sink_ops {
 struct sink {
 	const struct sink_ops *ops;
 	struct sink_counts counts;
+	uint64_t retry_after_ns; /* the receiver asks not to be asked before; 0: it does not */
 };
 
 /* The sink that @url names. 0 or negative errno with the reason in @why; -EINVAL: no sink has such

@@ -322,6 +322,8 @@ int shipper_step(struct shipper *shipper, bool is_last, struct buf *why)
 		return store_sink_lag(shipper->store, shipper->cursor, &shipper->status.lag);
 	err = send_round(shipper, &round, why);
 	shipper->status.failures += err != 0;
+	shipper->status.rejected = shipper->sink->counts.rejected;
+	shipper->status.retry_after_ns = err ? shipper->sink->retry_after_ns : 0;
 	if (err) {
 		/* It is read again after what comes before it. */
 		store_shipment_free(shipper->pending);

@@ -30,7 +30,9 @@ struct shipper_status {
 	uint64_t windows, samples; /* shipped since it was opened; windows as recorded */
 	uint64_t batches; /* of them: those of a minute are one */
 	uint64_t rows, dict_rows, sent_bytes; /* struct sink_counts' */
+	uint64_t rejected; /* struct sink_counts' */
 	uint64_t failures; /* rounds that were not taken */
+	uint64_t retry_after_ns; /* the last one: the sink asks to be left alone for that long */
 	uint64_t quarantined, tombstones; /* windows of either */
 	struct store_lag lag; /* what is left */
 };

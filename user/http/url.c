@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "http/url.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+
+bool http_url_decode(const char *text, size_t len, char out[static HTTP_URL_PART_MAX])
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < len; i++, cnt++) {
+		uint32_t chr = (unsigned char)text[i];
+
+		if (cnt + 1 == HTTP_URL_PART_MAX)
+			return false;
+		if (chr == '%') {
+			const uint32_t high = len - i > 2 ? digit_value(text[i + 1]) : UINT32_MAX;
+			const uint32_t low = len - i > 2 ? digit_value(text[i + 2]) : UINT32_MAX;
+
+			if (high > 15 || low > 15)
+				return false;
+			chr = high << 4 | low;
+			i += 2;
+		}
+		if (chr < ' ' || chr == 0x7f)
+			return false;
+		out[cnt] = (char)chr;
+	}
+	out[cnt] = '\0';
+	return true;
+}
+
+bool http_url_is_name(const char *text)
+{
+	for (; *text; text++)
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.",
+			    *text))
+			return false;
+	return true;
+}
+
+bool http_url_take_environment(const char *name, char out[static HTTP_URL_PART_MAX])
+{
+	const char *value = getenv(name);
+	size_t len = value ? strlen(value) : 0;
+
+	if (*out || !value)
+		return true;
+	if (len >= HTTP_URL_PART_MAX || strpbrk(value, "\r\n"))
+		return false;
+	memcpy(out, value, len + 1);
+	return true;
+}
+
+static const char *take_user(const char *text, size_t len, struct http_authority *out)
+{
+	const char *colon = memchr(text, ':', len);
+	size_t user_len = colon ? (size_t)(colon - text) : len;
+
+	if (!http_url_decode(text, user_len, out->user))
+		return "the user is too long, or has a '%' without two digits behind it";
+	if (colon && !http_url_decode(colon + 1, len - user_len - 1, out->password))
+		return "the password is too long, or has a '%' without two digits behind it";
+	return NULL;
+}
+
+static const char *take_host(const char *text, size_t len, struct http_authority *out)
+{
+	const char *bracket = len && *text == '[' ? memchr(text, ']', len) : NULL;
+	size_t host_len = bracket ? (size_t)(bracket - text) + 1 : strcspn(text, ":/?");
+	char port[HTTP_URL_PART_MAX];
+	uint64_t number;
+
+	if (host_len > len)
+		host_len = len;
+	if (!host_len || !http_url_decode(text, host_len, out->host) ||
+	    !http_url_is_name(bracket ? "" : out->host) || strpbrk(out->host, "@/?# "))
+		return "the host is missing, or is none";
+	if (host_len == len)
+		return NULL;
+	if (text[host_len] != ':' ||
+	    !http_url_decode(text + host_len + 1, len - host_len - 1, port) ||
+	    parse_u64(port, &number) || !number || number > UINT16_MAX)
+		return "the port is no number from 1 to 65535";
+	out->port = (uint16_t)number;
+	return NULL;
+}
+
+const char *http_authority_parse(const char *text, size_t len, struct http_authority *out)
+{
+	const char *why, *at = NULL;
+
+	*out = (struct http_authority){.port = out->port};
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '@')
+			at = text + i;
+	if (at) {
+		why = take_user(text, (size_t)(at - text), out);
+		if (why)
+			return why;
+		len -= (size_t)(at + 1 - text);
+		text = at + 1;
+	}
+	return take_host(text, len, out);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What URLs of all kinds have in common: [USER[:PASSWORD]@]HOST[:PORT], and %XX. */
+#ifndef BPFPROF_HTTP_URL_H
+#define BPFPROF_HTTP_URL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum { HTTP_URL_PART_MAX = 256 /* of each part, with its NUL */ };
+
+struct http_authority {
+	char user[HTTP_URL_PART_MAX], password[HTTP_URL_PART_MAX]; /* "": none */
+	char host[HTTP_URL_PART_MAX]; /* "[::1]" with its brackets */
+	uint16_t port;
+};
+
+/*
+ * The first @len bytes of @text, which are up to a '/' or '?'. A port that it does not have stays
+ * what it was in @out. NULL; or what is wrong with it (static), and @out is not to be used.
+ */
+const char *http_authority_parse(const char *text, size_t len, struct http_authority *out);
+
+/* @len bytes of @text into @out, %XX decoded. False: too long, a '%' without two digits, or a
+ * control byte. */
+bool http_url_decode(const char *text, size_t len, char out[static HTTP_URL_PART_MAX]);
+
+/* Does @text have only letters, digits, '_', '-' and '.': what needs no quotes anywhere? */
+bool http_url_is_name(const char *text);
+
+/* The environment's @name into @out, which stays where it has something or the environment has not.
+ * False: it is too long, or has a line break. */
+bool http_url_take_environment(const char *name, char out[static HTTP_URL_PART_MAX]);
+
+#endif

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sink/remote.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "encode/gzip.h"
+#include "encode/text.h"
+#include "http/url.h"
+
+enum {
+	TIMEOUT_MS = 120000,
+	ANSWER_MAX_BYTES = 4 << 20, /* as OTLP/HTTP recommends it */
+	SHOWN_BYTES = 200, /* of an answer, in messages */
+	RETRY_AFTER_MAX_S = 3600, /* more is not believed */
+};
+
+struct remote_url {
+	bool is_tls;
+	struct http_authority at;
+	char path[HTTP_URL_PART_MAX], tenant[HTTP_URL_PART_MAX], ca_file[HTTP_URL_PART_MAX];
+};
+
+/* --- URLs --- */
+
+bool remote_is_url(const struct remote_kind *kind, const char *url)
+{
+	const size_t len = strlen(kind->scheme);
+
+	return !strncmp(url, kind->scheme, len) && (url[len] == '+' || url[len] == ':');
+}
+
+static const char *take_option(const char *text, size_t len, struct remote_url *url)
+{
+	static const char wrong[] = "behind '?' only tenant=NAME and ca=FILE are known, with '&' "
+				    "between them";
+
+	if (len > 7 && !strncmp(text, "tenant=", 7))
+		return http_url_decode(text + 7, len - 7, url->tenant) ? NULL : wrong;
+	if (len > 3 && !strncmp(text, "ca=", 3))
+		return http_url_decode(text + 3, len - 3, url->ca_file) ? NULL : wrong;
+	return wrong;
+}
+
+static const char *take_tail(const char *text, struct remote_url *url)
+{
+	size_t len = strcspn(text, "?");
+	const char *why = NULL;
+
+	while (len && text[len - 1] == '/')
+		len--;
+	/* What a path may have without %XX. */
+	if (len >= sizeof(url->path) ||
+	    strspn(text, "/abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.~") <
+		    len)
+		return "the path has other characters than letters, digits and '/_-.~'";
+	memcpy(url->path, text, len);
+	text += strcspn(text, "?");
+	while (*text && !why) {
+		len = strcspn(++text, "&");
+		why = take_option(text, len, url);
+		text += len;
+	}
+	return why;
+}
+
+static int parse(const struct remote_kind *kind, const char *text, struct remote_url *out,
+		 struct buf *why)
+{
+	const size_t scheme_len = strlen(kind->scheme);
+	const char *reason = NULL, *rest = text + scheme_len;
+	size_t len;
+
+	*out = (struct remote_url){.at.port = kind->port};
+	out->is_tls = !strncmp(rest, "+https://", 9);
+	if (!out->is_tls && strncmp(rest, "+http://", 8) != 0) {
+		buf_printf(why, "it does not begin with %s+http:// or %s+https://", kind->scheme,
+			   kind->scheme);
+		return -EINVAL;
+	}
+	rest += out->is_tls ? 9 : 8;
+	len = strcspn(rest, "/?");
+	reason = http_authority_parse(rest, len, &out->at);
+	if (!reason)
+		reason = take_tail(rest + len, out);
+	if (!reason && (!http_url_take_environment(kind->user_variable, out->at.user) ||
+			!http_url_take_environment(kind->password_variable, out->at.password)))
+		reason = "the user or the password of the environment is too long, or has a line "
+			 "break";
+	if (reason)
+		buf_add_str(why, reason);
+	return reason ? -EINVAL : 0;
+}
+
+static void print_url(const struct remote_kind *kind, const struct remote_url *url, struct buf *out)
+{
+	buf_printf(out, "%s+http%s://%s:%u%s", kind->scheme, url->is_tls ? "s" : "", url->at.host,
+		   url->at.port, url->path);
+	if (*url->tenant)
+		buf_printf(out, "?tenant=%s", url->tenant);
+}
+
+int remote_name(const struct remote_kind *kind, const char *url, struct buf *out, struct buf *why)
+{
+	struct remote_url parsed;
+	int err = parse(kind, url, &parsed, why);
+
+	if (!err)
+		print_url(kind, &parsed, out);
+	explicit_bzero(&parsed, sizeof(parsed));
+	return err;
+}
+
+/* --- Opening --- */
+
+/* The header that says who asks. 0 or -ENOMEM. */
+static int take_user(struct remote *remote, const struct http_authority *at)
+{
+	_cleanup_(buf_deinit) struct buf plain;
+	_cleanup_(buf_deinit) struct buf header;
+
+	buf_init(&plain, BUF_NO_MAX);
+	buf_init(&header, sizeof(remote->user) - 1);
+	if (*at->user) {
+		buf_printf(&plain, "%s:%s", at->user, at->password);
+		buf_add_str(&header, "Authorization: Basic ");
+		base64_add(&header, plain.data, plain.len);
+	} else if (*at->password) {
+		buf_printf(&header, "Authorization: Bearer %s", at->password);
+	}
+	if (plain.err || header.err)
+		return -ENOMEM;
+	memcpy(remote->user, buf_cstr(&header), header.len + 1);
+	if (plain.len)
+		explicit_bzero(plain.data, plain.len);
+	if (header.len)
+		explicit_bzero(header.data, header.len);
+	return 0;
+}
+
+static void list_headers(struct remote *remote)
+{
+	size_t cnt = 0;
+
+	for (const char *const *header = remote->kind->headers; *header; header++)
+		remote->headers[cnt++] = *header;
+	if (remote->kind->is_packed)
+		remote->headers[cnt++] = "Content-Encoding: gzip";
+	if (*remote->user)
+		remote->headers[cnt++] = remote->user;
+	if (*remote->tenant)
+		remote->headers[cnt++] = remote->tenant;
+	remote->headers[cnt] = NULL;
+}
+
+static int take_url(struct remote *remote, const struct remote_url *url)
+{
+	int err = take_user(remote, &url->at);
+
+	if (*url->tenant)
+		snprintf(remote->tenant, sizeof(remote->tenant), "X-Scope-OrgID: %s", url->tenant);
+	snprintf(remote->ca_file, sizeof(remote->ca_file), "%s", url->ca_file);
+	buf_printf(&remote->target, "http%s://%s:%u%s%s", url->is_tls ? "s" : "", url->at.host,
+		   url->at.port, url->path, remote->kind->path);
+	list_headers(remote);
+	return err ? err : remote->target.err;
+}
+
+int remote_init(struct remote *remote, const struct remote_kind *kind, const char *url,
+		const struct sink_opts *opts, struct buf *why)
+{
+	struct http_opts http = {
+		.timeout_ms = TIMEOUT_MS,
+		.send_bytes_per_s = opts->bytes_per_s,
+		.is_cancelled = opts->is_cancelled,
+		.arg = opts->arg,
+	};
+	struct remote_url parsed;
+	int err = parse(kind, url, &parsed, why);
+
+	if (err)
+		return err;
+	*remote = (struct remote){.kind = kind};
+	buf_init(&remote->target, BUF_NO_MAX);
+	err = take_url(remote, &parsed);
+	explicit_bzero(&parsed, sizeof(parsed));
+	if (*remote->ca_file)
+		http.ca_file = remote->ca_file;
+	if (!err)
+		err = http_open(&http, &remote->http);
+	if (err) {
+		buf_add_str(why, err == -ENOSYS ? http_missing() : strerror(-err));
+		remote_deinit(remote);
+	}
+	return err;
+}
+
+void remote_deinit(struct remote *remote)
+{
+	http_close(remote->http);
+	buf_deinit(&remote->target);
+	explicit_bzero(remote->user, sizeof(remote->user));
+}
+
+/* --- Posting --- */
+
+/* What a status means: errors of remote_post(). */
+static int errno_of(const struct remote_kind *kind, uint32_t status)
+{
+	switch (status) {
+	case 200 ... 299:
+		return 0;
+	case 408:
+	case 429:
+	case 502:
+	case 503:
+	case 504:
+		return -EAGAIN;
+	/* Nothing that is sent changes it, whoever is to blame: it must not be given up. */
+	case 300 ... 399:
+	case 401:
+	case 403:
+	case 404:
+	case 405:
+	case 407:
+	case 415:
+		return -EACCES;
+	default:
+		return status >= 500 && kind->may_pass ? -EAGAIN : -EINVAL;
+	}
+}
+
+static void explain_transport(const struct remote *remote, int err, struct buf *why)
+{
+	buf_add_str(why, http_error(remote->http));
+	if (err == -ECONNREFUSED || err == -EHOSTUNREACH)
+		buf_add_str(why, ": does the server run, and listen there?");
+	else if (err == -EPERM)
+		buf_add_str(why, ": name the file of the authority that signed the server's "
+				 "certificate: ?ca=FILE at the end of the URL");
+	else if (err == -EFBIG)
+		buf_add_str(why, ": its answer is too large");
+}
+
+static void explain_status(const struct remote *remote, uint32_t status, const struct buf *answer,
+			   struct buf *why)
+{
+	const struct remote_kind *kind = remote->kind;
+	const size_t shown = answer->len < SHOWN_BYTES ? answer->len : SHOWN_BYTES;
+
+	buf_printf(why, "HTTP status %u", status);
+	if (shown) {
+		buf_add_str(why, ": ");
+		text_add_line(why, answer->data, shown);
+	}
+	if (status == 401 || status == 403)
+		buf_printf(why,
+			   ": name another user and password as USER:PASSWORD@ in the URL, or in "
+			   "$%s and $%s",
+			   kind->user_variable, kind->password_variable);
+	else if (errno_of(kind, status) == -EACCES)
+		buf_printf(why, ": is that a receiver of %s, and %s below the URL's path?",
+			   kind->scheme, kind->path);
+	if (remote->sink.retry_after_ns)
+		buf_printf(why, ": not before %llu s are over",
+			   remote->sink.retry_after_ns / NSEC_PER_SEC);
+}
+
+static int pack(const struct buf *body, struct buf *out)
+{
+	struct gzip_writer writer;
+
+	gzip_writer_init(&writer, out);
+	gzip_writer_add(&writer, body->data, body->len);
+	return gzip_writer_finish(&writer);
+}
+
+int remote_post(struct remote *remote, const struct buf *body, struct buf *answer, struct buf *why)
+{
+	_cleanup_(buf_deinit) struct buf packed;
+	const struct buf *sent = remote->kind->is_packed ? &packed : body;
+	struct http_request request = {
+		.url = buf_cstr(&remote->target),
+		.headers = remote->headers,
+	};
+	uint64_t wait_s;
+	uint32_t status = 0;
+	int err = body->err;
+
+	buf_init(&packed, BUF_NO_MAX);
+	if (!err && remote->kind->is_packed)
+		err = pack(body, &packed);
+	if (err) {
+		buf_add_str(why, strerror(-err));
+		return err;
+	}
+	request.body = sent->data;
+	request.body_len = sent->len;
+	buf_reset(answer);
+	answer->max_bytes = ANSWER_MAX_BYTES;
+	err = http_send(remote->http, &request, answer, &status);
+	remote->sink.counts.sent_bytes = http_traffic(remote->http).sent_bytes;
+	wait_s = http_retry_after_s(remote->http);
+	wait_s = wait_s < RETRY_AFTER_MAX_S ? wait_s : RETRY_AFTER_MAX_S;
+	remote->sink.retry_after_ns = wait_s * NSEC_PER_SEC;
+	if (err) {
+		explain_transport(remote, err, why);
+		return err;
+	}
+	err = errno_of(remote->kind, status);
+	if (err)
+		explain_status(remote, status, answer, why);
+	return err;
+}
+
+int remote_send(struct remote *remote, const struct sink_window *windows, size_t cnt,
+		int (*send_one)(struct remote *remote, const struct sink_window *window,
+				struct buf *why),
+		struct buf *why)
+{
+	struct sink_counts *counts = &remote->sink.counts;
+
+	remote->sink.retry_after_ns = 0;
+	for (size_t i = 0; i < cnt; i++) {
+		const struct sink_window *window = &windows[i];
+		const uint64_t rows = counts->rows;
+		int err;
+
+		if (window->last_seq <= remote->acked_seq)
+			continue;
+		err = window->lost ? 0 : send_one(remote, window, why);
+		if (err == -ENOMEM && !why->len)
+			buf_add_str(why, strerror(ENOMEM));
+		if (err) {
+			counts->rows = rows;
+			return err;
+		}
+		counts->windows += window->window_cnt;
+		remote->acked_seq = window->last_seq;
+	}
+	return 0;
+}
