@@ -211,6 +211,10 @@ fails 2 "option '--to': of ship only" store fsck --to clickhouse://127.0.0.1/db
 fails 2 "options '--since' and '--until': of fsck of a fleet store only" store fsck --since 1h
 fails 2 "option '--since': 'x' is no time" store fsck --store clickhouse://127.0.0.1/db --since x
 fails 1 "no store at 'nowhere.db'" store ship --store nowhere.db --to clickhouse://127.0.0.1/db
+fails 2 "option '--sink': not the URL of a sink (wanted: clickhouse://HOST/DATABASE, file:/DIR, pyroscope+http://HOST or otlp+http://HOST)" \
+	agent --check-config --sink s3://bucket
+fails 2 "option '--sink': behind file: the folder's full name is wanted: file:/DIR" agent --check-config --sink file:profiles
+fails 2 "option '--sink': behind '?' only tenant=NAME and ca=FILE are known" agent --check-config --sink otlp+http://host?x=1
 for action in migrate fsck sizes; do
 	fails 1 "no store at 'nowhere.db'" store $action --store nowhere.db
 done

@@ -258,10 +258,10 @@ static void test_pieces(void **state)
 	assert_int_equal(pieces.cnt, 8);
 	assert_int_equal(pieces.items[1].row_cnt, 1);
 	assert_int_equal(pieces.items[2].row_cnt, 2);
-	assert_string_equal(sink_label_str(&place->fix.dict, pieces.items[2].label_set, "service"),
-			    "../etc");
-	assert_int_equal(sink_piece_profile(&place->fix.window, &pieces.items[2],
-					    sink_label_is_service, &prof),
+	assert_string_equal(
+		sink_label_str(pieces.window.dict, pieces.items[2].label_set, "service"), "../etc");
+	assert_int_equal(sink_piece_profile(&pieces.window, &pieces.items[2], sink_label_is_service,
+					    &prof),
 			 0);
 	assert_int_equal(prof.sample_cnt, 2);
 	assert_int_equal(prof.label_sets[prof.samples[0].label_set].cnt, 1);

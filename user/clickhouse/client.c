@@ -10,6 +10,7 @@
 #include "base/reader.h"
 #include "clickhouse/rowbinary.h"
 #include "encode/gzip.h"
+#include "http/url.h"
 
 enum {
 	VERSION_UNKNOWN = 0,
@@ -83,20 +84,6 @@ struct http_traffic ch_client_traffic(const struct ch_client *client)
 	return http_traffic(client->http);
 }
 
-/* @text as a part of a URL's query. */
-static void add_escaped(struct buf *url, const char *text)
-{
-	for (; *text; text++) {
-		const unsigned char chr = (unsigned char)*text;
-
-		if ((chr >= '0' && chr <= '9') || (chr >= 'a' && chr <= 'z') ||
-		    (chr >= 'A' && chr <= 'Z') || chr == '_' || chr == '.' || chr == '-')
-			buf_add_char(url, *text);
-		else
-			buf_printf(url, "%%%02X", chr);
-	}
-}
-
 static void add_url(const struct ch_client *client, bool has_database, const char *query,
 		    struct buf *url)
 {
@@ -104,14 +91,14 @@ static void add_url(const struct ch_client *client, bool has_database, const cha
 		   client->url.is_tls ? "s" : "", client->url.host, client->url.port);
 	if (has_database) {
 		buf_add_str(url, "&database=");
-		add_escaped(url, client->url.database);
+		http_url_add(url, client->url.database);
 	}
 	/* LowCardinality was an experiment up to 19. */
 	if (client->version && client->version < 19000)
 		buf_add_str(url, "&allow_experimental_low_cardinality_type=1");
 	if (query) {
 		buf_add_str(url, "&query=");
-		add_escaped(url, query);
+		http_url_add(url, query);
 	}
 }
 

@@ -32,6 +32,18 @@ bool http_url_decode(const char *text, size_t len, char out[static HTTP_URL_PART
 	return true;
 }
 
+void http_url_add(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		const char one[] = {*text, '\0'};
+
+		if (http_url_is_name(one))
+			buf_add_char(out, *text);
+		else
+			buf_printf(out, "%%%02X", (unsigned char)*text);
+	}
+}
+
 bool http_url_is_name(const char *text)
 {
 	for (; *text; text++)

@@ -27,6 +27,9 @@ const char *http_authority_parse(const char *text, size_t len, struct http_autho
  * control byte. */
 bool http_url_decode(const char *text, size_t len, char out[static HTTP_URL_PART_MAX]);
 
+/* The inverse: append @text as a part of a URL. */
+void http_url_add(struct buf *out, const char *text);
+
 /* Does @text have only letters, digits, '_', '-' and '.': what needs no quotes anywhere? */
 bool http_url_is_name(const char *text);
 

@@ -330,7 +330,7 @@ static int write_window(struct files *files, int dir, const struct sink_window *
 	int err = sink_pieces_init(&pieces, window, sink_label_is_service, SIZE_MAX);
 
 	for (size_t i = 0; i < pieces.cnt && !err; i++)
-		err = write_piece(files, dir, window, &pieces.items[i], name);
+		err = write_piece(files, dir, &pieces.window, &pieces.items[i], name);
 	return err;
 }
 

@@ -176,7 +176,8 @@ static int send_one(struct remote *remote, const struct sink_window *window, str
 	int err = sink_pieces_init(&pieces, window, sink_label_is_series, SAMPLES_MAX);
 
 	if (!err && pieces.cnt)
-		err = send_pieces((struct otlp *)remote, window, pieces.items, pieces.cnt, why);
+		err = send_pieces((struct otlp *)remote, &pieces.window, pieces.items, pieces.cnt,
+				  why);
 	return err;
 }
 

@@ -174,23 +174,53 @@ static int sort_batch(struct sink_pieces *out, const struct profile *dict,
 	return err;
 }
 
+/* Its rows, by numbers of the new dictionary. */
+static int narrow_rows(struct sink_pieces *out, const struct sink_window *window)
+{
+	struct profile_import import;
+	struct sink_row *row = out->window_rows;
+	int err = profile_import_init(&import, &out->dict, window->dict);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < window->batch_cnt; i++) {
+		const struct sink_batch *batch = &window->batches[i];
+
+		out->batches[i] = *batch;
+		out->batches[i].rows = row;
+		for (size_t k = 0; k < batch->row_cnt && !out->dict.err; k++, row++)
+			*row = (struct sink_row){
+				profile_import_stack(&import, batch->rows[k].stack),
+				profile_import_label_set(&import, batch->rows[k].label_set),
+			};
+	}
+	profile_import_deinit(&import);
+	return out->dict.err;
+}
+
 int sink_pieces_init(struct sink_pieces *out, const struct sink_window *window,
 		     sink_label_fn *tells_apart, size_t max_rows)
 {
 	size_t row_cnt = 0;
 	uint32_t *rows;
-	int err = 0;
+	int err;
 
-	*out = (struct sink_pieces){.cnt = 0};
+	*out = (struct sink_pieces){.window = *window};
+	err = profile_init(&out->dict);
 	for (size_t i = 0; i < window->batch_cnt; i++)
 		row_cnt += window->batches[i].row_cnt;
 	out->rows = rows = calloc(row_cnt + 1, sizeof(*rows));
-	if (!rows)
+	out->window_rows = calloc(row_cnt + 1, sizeof(*out->window_rows));
+	out->batches = calloc(window->batch_cnt + 1, sizeof(*out->batches));
+	if (err || !rows || !out->window_rows || !out->batches)
 		return -ENOMEM;
+	out->window.dict = &out->dict;
+	out->window.batches = out->batches;
+	err = narrow_rows(out, window);
 	for (size_t i = 0; i < window->batch_cnt && !err; i++) {
-		const struct sink_batch *batch = &window->batches[i];
+		const struct sink_batch *batch = &out->batches[i];
 
-		err = sort_batch(out, window->dict, batch, tells_apart, max_rows, rows);
+		err = sort_batch(out, &out->dict, batch, tells_apart, max_rows, rows);
 		rows += batch->row_cnt;
 	}
 	return err;
@@ -198,6 +228,9 @@ int sink_pieces_init(struct sink_pieces *out, const struct sink_window *window,
 
 void sink_pieces_deinit(struct sink_pieces *pieces)
 {
+	profile_deinit(&pieces->dict);
+	free(pieces->batches);
+	free(pieces->window_rows);
 	free(pieces->items);
 	free(pieces->rows);
 }

@@ -35,6 +35,12 @@ struct sink_piece {
 };
 
 struct sink_pieces {
+	/* What the pieces are of: the window with a dictionary of what it uses, as that of its
+	 * generation is large, and a profile of each piece would be looked for in all of it. */
+	struct sink_window window;
+	struct profile dict;
+	struct sink_batch *batches; /* owned, as window.batches; values are borrowed */
+	struct sink_row *window_rows; /* owned: all batches' */
 	struct sink_piece *items; /* owned */
 	size_t cnt, cap;
 	uint32_t *rows; /* owned: all pieces' */
@@ -42,16 +48,17 @@ struct sink_pieces {
 
 /*
  * The pieces of @window (borrowed as long as @out is used), of at most @max_rows rows each: batch
- * by batch, in the order of their first rows. 0 or -ENOMEM; sink_pieces_deinit() in any case.
+ * by batch, in the order of their first rows. They refer to @out->window, and @out stays where it
+ * is. 0 or negative errno; sink_pieces_deinit() in any case.
  */
 int sink_pieces_init(struct sink_pieces *out, const struct sink_window *window,
 		     sink_label_fn *tells_apart, size_t max_rows);
 void sink_pieces_deinit(struct sink_pieces *pieces);
 
 /*
- * @piece as a profile of its own, with those labels of its samples that @keeps (NULL: all). It has
- * a period where that is one of its values'. @out is *owned* (profile_deinit()) on success. 0 or
- * negative errno.
+ * @piece of @window as a profile of its own, with those labels of its samples that @keeps (NULL:
+ * all). It has a period where that is one of its values'. @out is *owned* (profile_deinit()) on
+ * success. 0 or negative errno.
  */
 int sink_piece_profile(const struct sink_window *window, const struct sink_piece *piece,
 		       sink_label_fn *keeps, struct profile *out);

@@ -234,7 +234,8 @@ static int add_piece(struct push *push, const struct sink_piece *piece)
 static int send_one(struct remote *remote, const struct sink_window *window, struct buf *why)
 {
 	_cleanup_(sink_pieces_deinit) struct sink_pieces pieces;
-	struct push push = {.sink = (struct pyroscope *)remote, .window = window, .why = why};
+	struct push push = {
+		.sink = (struct pyroscope *)remote, .window = &pieces.window, .why = why};
 	int err = sink_pieces_init(&pieces, window, sink_label_is_series, SAMPLES_MAX);
 
 	buf_init(&push.body, BUF_NO_MAX);

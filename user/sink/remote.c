@@ -100,8 +100,10 @@ static void print_url(const struct remote_kind *kind, const struct remote_url *u
 {
 	buf_printf(out, "%s+http%s://%s:%u%s", kind->scheme, url->is_tls ? "s" : "", url->at.host,
 		   url->at.port, url->path);
-	if (*url->tenant)
-		buf_printf(out, "?tenant=%s", url->tenant);
+	if (*url->tenant) {
+		buf_add_str(out, "?tenant=");
+		http_url_add(out, url->tenant);
+	}
 }
 
 int remote_name(const struct remote_kind *kind, const char *url, struct buf *out, struct buf *why)
