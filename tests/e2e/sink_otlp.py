@@ -101,20 +101,22 @@ def resource_of(data):
     return attributes
 
 
-def read_profile(dictionary, attributes, data):
-    profile = Message(data, PROFILE)
+def name_of(dictionary, profile):
     need(profile.sample_type is not None and profile.period_type is not None, "a type is nil")
+    return f"{dictionary.value_type(profile.sample_type)}:{dictionary.value_type(profile.period_type)}"
+
+
+def read_profile(dictionary, attributes, profile, name, names):
     need(len(profile.profile_id) == 16 and any(profile.profile_id), "the profile's id")
     need(profile.time_unix_nano > 0 and profile.duration_nano > 0, "the time is missing")
     need(0 < len(profile.samples) <= 16000, f"{len(profile.samples)} samples")
-    name = f"{dictionary.value_type(profile.sample_type)}:{dictionary.value_type(profile.period_type)}"
     need(profile.period >= 0 and (profile.period == 0) == name.endswith("::"), f"period {profile.period} of {name}")
     seen, total = set(), 0
     for sample in (Message(entry, SAMPLE) for entry in profile.samples):
         need(0 < sample.stack_index < dictionary.sizes["stack"], "a stack is missing")
         need(len(sample.values) == 1, "a sample has not one value")
         labels = dictionary.labels(sample.attribute_indices)
-        need("service.name" not in labels and labels["thread.name"].startswith("thread-"), f"labels {labels}")
+        need("service.name" not in labels and "thread.name" in labels, f"labels {labels}")
         identity = (sample.stack_index, frozenset(sample.attribute_indices))
         need(identity not in seen, "two samples of one identity")
         seen.add(identity)
@@ -122,10 +124,11 @@ def read_profile(dictionary, attributes, data):
     service = attributes["service.name"]
     kind, unit = name.split(":")[:2]
     sums = {f"{service} {kind}/{unit}": total}
-    if name == "samples:count:cpu:nanoseconds":
+    if name == "samples:count:cpu:nanoseconds" and "cpu:nanoseconds:cpu:nanoseconds" not in names:
         # As Pyroscope makes process_cpu of it.
         sums[f"{service} cpu/nanoseconds"] = total * profile.period
-    need(not name.startswith("cpu:nanoseconds"), "Pyroscope calls that cpu")
+    # Pyroscope calls that cpu: process_cpu is made of the other one, which has to be there too.
+    need(not name.startswith("cpu:") or name == "cpu:nanoseconds:cpu:nanoseconds", f"CPU time is {name}")
     need(not kind == "off_cpu" or name == "off_cpu:nanoseconds::", f"off-CPU is {name}")
     return profile.profile_id, (profile.time_unix_nano, name, total), sums
 
@@ -142,5 +145,8 @@ def read_export(body):
         for scope in (Message(data, SCOPE_PROFILES) for data in resource.scope_profiles):
             need(scope.profiles, "a scope without profiles")
             need(Message(scope.scope, SCOPE).name == "bpfprof", "the scope has no name")
-            for data in scope.profiles:
-                yield read_profile(dictionary, attributes, data)
+            profiles = [Message(data, PROFILE) for data in scope.profiles]
+            names = [name_of(dictionary, profile) for profile in profiles]
+            need(len(set(names)) == len(names), "two profiles of one type")
+            for profile, name in zip(profiles, names):
+                yield read_profile(dictionary, attributes, profile, name, names)

@@ -218,22 +218,19 @@ static int64_t value_at(const struct sink_piece *piece, size_t index, uint32_t v
 		->values[(size_t)piece->rows[index] * piece->batch->types->value_type_cnt + value];
 }
 
-/* The value of which each stands for a period, where that is what another one is; PROFILE_NONE. */
-static uint32_t counted_value(const struct sink_piece *piece)
+/* Is value @time of each sample what value @cnt of it makes in periods? */
+static bool follows(const struct sink_piece *piece, uint32_t time, uint32_t cnt)
 {
-	const struct profile *types = piece->batch->types;
-	const uint32_t time = sink_period_value(types), cnt = profile_find_value(types, "samples");
+	const int64_t period = piece->batch->types->period;
 
-	if (time == PROFILE_NONE || cnt == PROFILE_NONE || time == cnt)
-		return PROFILE_NONE;
 	for (size_t i = 0; i < piece->row_cnt; i++) {
 		int64_t product;
 
-		if (__builtin_mul_overflow(value_at(piece, i, cnt), types->period, &product) ||
+		if (__builtin_mul_overflow(value_at(piece, i, cnt), period, &product) ||
 		    product != value_at(piece, i, time))
-			return PROFILE_NONE;
+			return false;
 	}
-	return cnt;
+	return true;
 }
 
 static void add_value_type(struct request *request, uint32_t field, const char *type,
@@ -257,7 +254,7 @@ static void name_type(const struct sink_piece *piece, const char *type, struct b
 }
 
 static void add_types(struct request *request, const struct sink_piece *piece, uint32_t value,
-		      bool is_counted)
+		      bool has_period)
 {
 	const struct profile *types = piece->batch->types;
 	const struct profile_value_type *type = &types->value_types[value];
@@ -269,9 +266,9 @@ static void add_types(struct request *request, const struct sink_piece *piece, u
 	add_value_type(request, PROFILE_SAMPLE_TYPE, buf_cstr(&name),
 		       profile_str(types, type->unit));
 	add_value_type(request, PROFILE_PERIOD_TYPE,
-		       is_counted ? profile_str(types, period->type) : "",
-		       is_counted ? profile_str(types, period->unit) : "");
-	pb_add_nonzero(request->out, PROFILE_PERIOD, is_counted ? (uint64_t)types->period : 0);
+		       has_period ? profile_str(types, period->type) : "",
+		       has_period ? profile_str(types, period->unit) : "");
+	pb_add_nonzero(request->out, PROFILE_PERIOD, has_period ? (uint64_t)types->period : 0);
 }
 
 static void add_id(const struct request *request, const struct sink_piece *piece, uint32_t value)
@@ -290,12 +287,12 @@ static void add_id(const struct request *request, const struct sink_piece *piece
 }
 
 static void add_profile(struct request *request, const struct sink_piece *piece, uint32_t value,
-			bool is_counted)
+			bool has_period)
 {
 	struct buf *out = request->out;
 	size_t begin = pb_begin(out, SCOPE_PROFILES_PROFILES);
 
-	add_types(request, piece, value, is_counted);
+	add_types(request, piece, value, has_period);
 	pb_add_fixed64(out, PROFILE_TIME, request->window->start_ns);
 	pb_add_nonzero(out, PROFILE_DURATION, request->window->covered_ns);
 	add_id(request, piece, value);
@@ -318,7 +315,7 @@ static bool is_empty(const struct sink_piece *piece, uint32_t value)
 }
 
 /* The values that a piece is sent with, as bits: not what follows from another one, nor nothing. */
-static uint32_t sent_values(const struct sink_piece *piece, uint32_t counted)
+static uint32_t sent_values(const struct sink_piece *piece, uint32_t time, uint32_t cnt)
 {
 	const struct profile *types = piece->batch->types;
 	uint32_t bits = 0;
@@ -326,14 +323,16 @@ static uint32_t sent_values(const struct sink_piece *piece, uint32_t counted)
 	for (uint32_t i = 0; i < types->value_type_cnt; i++)
 		if (!is_empty(piece, i))
 			bits |= 1U << i;
-	if (counted != PROFILE_NONE)
-		bits &= ~(1U << sink_period_value(types));
+	if (time != PROFILE_NONE && cnt != PROFILE_NONE && follows(piece, time, cnt))
+		bits &= ~(1U << time);
 	return bits;
 }
 
 static void add_piece(struct request *request, const struct sink_piece *piece)
 {
-	const uint32_t counted = counted_value(piece), values = sent_values(piece, counted);
+	const struct profile *types = piece->batch->types;
+	const uint32_t time = sink_period_value(types), cnt = profile_find_value(types, "samples");
+	const uint32_t values = sent_values(piece, time, cnt);
 	struct buf *out = request->out;
 	size_t resource, scopes, scope;
 
@@ -348,7 +347,8 @@ static void add_piece(struct request *request, const struct sink_piece *piece)
 	pb_end(out, scope);
 	for (uint32_t i = 0; i < PROFILE_VALUES_MAX; i++)
 		if (values & 1U << i)
-			add_profile(request, piece, i, i == counted);
+			add_profile(request, piece, i,
+				    time != PROFILE_NONE && (i == time || i == cnt));
 	pb_end(out, scopes);
 	pb_end(out, resource);
 }

@@ -5,9 +5,10 @@
  *
  *	resource   a series: service.name, service.version, host.name, host.id, container.id,
  *	           k8s.pod.uid and its other labels by their keys, which stand in it
- *	profile    one for each value type. Of samples that each stand for a period of CPU time only
- *	           their number, with the period: Pyroscope makes its process_cpu of that. Others
- *	           have a period type that is empty but there, and no period
+ *	profile    one for each value type. Of samples that stand for a period of CPU time their
+ *	           number, with the period: Pyroscope makes its process_cpu of that; and the time,
+ *	           where it is not just that many periods (Pyroscope calls it cpu). Others have a
+ *	           period type that is empty but there, and no period
  *	sample     (stack, labels that are not of the series: thread.name, thread.id ...) -> a value
  *	dictionary tables whose element 0 is the zero value, and which have nothing twice
  *
