@@ -96,6 +96,10 @@ holds "... is told, with the way to give another" told "refuses user 'fleet'.*CL
 holds "... and not shown" bash -c '! grep -q "fleet:x" "$1"' _ "$out/refused.err"
 holds "a server that is not there" bpfprof_into 1 refused store init --store "clickhouse://127.0.0.1:1/fleet"
 holds "... is told" told "clickhouse://127.0.0.1:1/fleet': .*does the server run" refused.err
+holds "of several servers the first that is there" bpfprof_into 0 init store init \
+	--store "clickhouse://127.0.0.1:1,127.0.0.1:$ch_port/fleet"
+holds "... and none of them" bpfprof_into 1 refused store init --store "clickhouse://127.0.0.1:1,127.0.0.1:2/fleet"
+holds "... is told" told "clickhouse://127.0.0.1:1,127.0.0.1:2/fleet': .*does the server run" refused.err
 holds "the native port" bpfprof_into 1 refused store init --store "clickhouse://127.0.0.1:$((ch_port + 1))/fleet"
 holds "... is told apart" told "no ClickHouse .*HTTP interface" refused.err
 holds "no URL" bpfprof_into 2 refused store init --store "clickhouse://"

@@ -124,10 +124,13 @@ static void check_url(const uint8_t *data, size_t size)
 	buf_init(&out, BUF_NO_MAX);
 	if (text && !ch_url_parse(text, &url, &why)) {
 		ch_url_print(&url, &out);
-		if (ch_url_parse(buf_cstr(&out), &again, &why) || strcmp(url.host, again.host) ||
-		    url.port != again.port || strcmp(url.database, again.database) ||
-		    strchr(buf_cstr(&out), '@'))
+		if (ch_url_parse(buf_cstr(&out), &again, &why) || url.host_cnt != again.host_cnt ||
+		    strcmp(url.database, again.database) || strchr(buf_cstr(&out), '@'))
 			abort();
+		for (size_t i = 0; i < url.host_cnt; i++)
+			if (strcmp(url.hosts[i].name, again.hosts[i].name) ||
+			    url.hosts[i].port != again.hosts[i].port)
+				abort();
 	}
 	buf_deinit(&out);
 }

@@ -44,6 +44,10 @@ const struct ch_url *ch_client_url(const struct ch_client *client)
 	return &url;
 }
 
+void ch_client_set(struct ch_client *client, const char *settings)
+{
+}
+
 int ch_client_version(struct ch_client *client, uint32_t *out)
 {
 	*out = CH_VERSION_MIN;

@@ -36,16 +36,16 @@ static void test_url(void **state)
 	struct ch_url url;
 
 	must_parse("clickhouse://db.example", &url);
-	assert_string_equal(url.host, "db.example");
-	assert_int_equal(url.port, 8123);
+	assert_string_equal(url.hosts[0].name, "db.example");
+	assert_int_equal(url.hosts[0].port, 8123);
 	assert_string_equal(url.database, "bpfprof");
 	assert_string_equal(url.user, "default");
 	assert_string_equal(url.password, "");
 	assert_false(url.is_tls);
 	must_parse("clickhouses://me:p%40s:s@[::1]:9443/fleet_1?ca=/etc/ssl/ca.pem", &url);
 	assert_true(url.is_tls);
-	assert_string_equal(url.host, "[::1]");
-	assert_int_equal(url.port, 9443);
+	assert_string_equal(url.hosts[0].name, "[::1]");
+	assert_int_equal(url.hosts[0].port, 9443);
 	assert_string_equal(url.user, "me");
 	assert_string_equal(url.password, "p@s:s");
 	assert_string_equal(url.database, "fleet_1");
@@ -53,8 +53,27 @@ static void test_url(void **state)
 	/* The last '@' ends the password. */
 	must_parse("clickhouse://me:a@b@host/", &url);
 	assert_string_equal(url.password, "a@b");
-	assert_string_equal(url.host, "host");
+	assert_string_equal(url.hosts[0].name, "host");
 	assert_string_equal(url.database, "bpfprof");
+}
+
+static void test_url_hosts(void **state)
+{
+	struct ch_url url;
+
+	must_parse("clickhouse://me:a,b@db1,[::2]:9000,db3:1/fleet", &url);
+	assert_int_equal(url.host_cnt, 3);
+	assert_string_equal(url.hosts[0].name, "db1");
+	assert_int_equal(url.hosts[0].port, 8123);
+	assert_string_equal(url.hosts[1].name, "[::2]");
+	assert_int_equal(url.hosts[1].port, 9000);
+	assert_string_equal(url.hosts[2].name, "db3");
+	assert_int_equal(url.hosts[2].port, 1);
+	assert_string_equal(url.database, "fleet");
+	assert_string_equal(url.password, "a,b");
+	must_parse("clickhouse://1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g", &url);
+	assert_int_equal(url.host_cnt, 16);
+	assert_string_equal(url.hosts[15].name, "g");
 }
 
 static void test_url_environment(void **state)
@@ -77,14 +96,25 @@ static void test_url_environment(void **state)
 static void test_url_refused(void **state)
 {
 	static const char *const texts[] = {
-		"clickhouse:host",	  "clickhouse://",
-		"clickhouse:///db",	  "http://host",
-		"clickhouse://host:0",	  "clickhouse://host:65536",
-		"clickhouse://host:x",	  "clickhouse://a b",
-		"clickhouse://host/a b",  "clickhouse://host/`a",
-		"clickhouse://host?cb=x", "clickhouse://u%2:p@host",
-		"clickhouse://u%zz@host", "clickhouse://u%0d%0a@host",
+		"clickhouse:host",
+		"clickhouse://",
+		"clickhouse:///db",
+		"http://host",
+		"clickhouse://host:0",
+		"clickhouse://host:65536",
+		"clickhouse://host:x",
+		"clickhouse://a b",
+		"clickhouse://host/a b",
+		"clickhouse://host/`a",
+		"clickhouse://host?cb=x",
+		"clickhouse://u%2:p@host",
+		"clickhouse://u%zz@host",
+		"clickhouse://u%0d%0a@host",
 		"clickhouse://[::1/db",
+		"clickhouse://a,/db",
+		"clickhouse://,a",
+		"clickhouse://a,,b",
+		"clickhouse://1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h",
 	};
 	struct ch_url url;
 	const char *why;
@@ -105,6 +135,10 @@ static void test_url_print(void **state)
 	must_parse("clickhouses://me:secret@host/db", &url);
 	ch_url_print(&url, &out);
 	assert_string_equal(buf_cstr(&out), "clickhouses://host:8443/db");
+	buf_reset(&out);
+	must_parse("clickhouse://me:secret@a,b:9/db", &url);
+	ch_url_print(&url, &out);
+	assert_string_equal(buf_cstr(&out), "clickhouse://a:8123,b:9/db");
 	buf_deinit(&out);
 }
 
@@ -225,6 +259,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_url, set_up),
+		cmocka_unit_test_setup(test_url_hosts, set_up),
 		cmocka_unit_test_setup(test_url_environment, set_up),
 		cmocka_unit_test_setup(test_url_refused, set_up),
 		cmocka_unit_test_setup(test_url_print, set_up),

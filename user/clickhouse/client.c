@@ -26,6 +26,8 @@ struct ch_client {
 	struct buf name; /* of the server, for messages */
 	struct ch_error error;
 	uint32_t version;
+	size_t host; /* of the URL's: that is asked */
+	struct buf settings; /* "&name=value..." */
 	char user[HEADER_BYTES], key[HEADER_BYTES]; /* headers */
 };
 
@@ -49,6 +51,7 @@ int ch_client_open(const char *url, const struct http_opts *http, struct ch_clie
 	snprintf(client->user, sizeof(client->user), "X-ClickHouse-User: %s", client->url.user);
 	snprintf(client->key, sizeof(client->key), "X-ClickHouse-Key: %s", client->url.password);
 	buf_init(&client->name, BUF_NO_MAX);
+	buf_init(&client->settings, BUF_NO_MAX);
 	ch_url_print(&client->url, &client->name);
 	*out = client;
 	return 0;
@@ -60,6 +63,7 @@ void ch_client_close(struct ch_client *client)
 		return;
 	http_close(client->http);
 	buf_deinit(&client->name);
+	buf_deinit(&client->settings);
 	explicit_bzero(client, sizeof(*client));
 	free(client);
 }
@@ -79,6 +83,12 @@ const struct ch_error *ch_client_error(const struct ch_client *client)
 	return &client->error;
 }
 
+void ch_client_set(struct ch_client *client, const char *settings)
+{
+	buf_reset(&client->settings);
+	buf_add_str(&client->settings, settings);
+}
+
 struct http_traffic ch_client_traffic(const struct ch_client *client)
 {
 	return http_traffic(client->http);
@@ -87,8 +97,10 @@ struct http_traffic ch_client_traffic(const struct ch_client *client)
 static void add_url(const struct ch_client *client, bool has_database, const char *query,
 		    struct buf *url)
 {
+	const struct ch_host *host = &client->url.hosts[client->host];
+
 	buf_printf(url, "http%s://%s:%u/?wait_end_of_query=1&enable_http_compression=1",
-		   client->url.is_tls ? "s" : "", client->url.host, client->url.port);
+		   client->url.is_tls ? "s" : "", host->name, host->port);
 	if (has_database) {
 		buf_add_str(url, "&database=");
 		http_url_add(url, client->url.database);
@@ -96,6 +108,7 @@ static void add_url(const struct ch_client *client, bool has_database, const cha
 	/* LowCardinality was an experiment up to 19. */
 	if (client->version && client->version < 19000)
 		buf_add_str(url, "&allow_experimental_low_cardinality_type=1");
+	buf_add_str(url, buf_cstr(&client->settings));
 	if (query) {
 		buf_add_str(url, "&query=");
 		http_url_add(url, query);
@@ -109,9 +122,9 @@ static int fail(struct ch_client *client, int err, uint32_t status, const char *
 	return err;
 }
 
-/* One request; @query is in the URL where @body is rows. */
-static int send_request(struct ch_client *client, bool has_database, const char *query,
-			const char *encoding, const struct buf *body, struct buf *answer)
+/* One request to one host; @query is in the URL where @body is rows. */
+static int send_once(struct ch_client *client, bool has_database, const char *query,
+		     const char *encoding, const struct buf *body, struct buf *answer)
 {
 	const char *const headers[] = {client->user, client->key, "Content-Type: text/plain",
 				       encoding, NULL};
@@ -123,22 +136,47 @@ static int send_request(struct ch_client *client, bool has_database, const char 
 
 	buf_init(&url, BUF_NO_MAX);
 	add_url(client, has_database, query, &url);
-	if (url.err || body->err)
-		return fail(client, url.err ? url.err : body->err, 0, "out of memory");
+	if (url.err || body->err || client->settings.err)
+		return fail(client, -ENOMEM, 0, "out of memory");
 	request.url = buf_cstr(&url);
 	request.body = body->len ? body->data : "";
 	request.body_len = body->len;
 	err = http_send(client->http, &request, answer, &status);
-	if (err)
-		return fail(client, err, 0, http_error(client->http));
-	if (status == HTTP_OK)
+	if (!err && status == HTTP_OK)
 		return 0;
-	client->error = (struct ch_error){.http_status = status};
-	ch_error_parse(answer->len ? answer->data + before : "", answer->len - before,
-		       &client->error);
+	if (err) {
+		fail(client, err, 0, http_error(client->http));
+	} else {
+		client->error = (struct ch_error){.http_status = status};
+		ch_error_parse(answer->len ? answer->data + before : "", answer->len - before,
+			       &client->error);
+	}
 	/* That was no answer. */
 	answer->len = before;
 	return client->error.err;
+}
+
+/* Is nobody there, or not any more? */
+static bool is_gone(int err)
+{
+	return err == -ECONNREFUSED || err == -EHOSTUNREACH || err == -ECONNRESET ||
+	       err == -ETIMEDOUT;
+}
+
+/* The same of all hosts, beginning with the one that answered last. */
+static int send_request(struct ch_client *client, bool has_database, const char *query,
+			const char *encoding, const struct buf *body, struct buf *answer)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < client->url.host_cnt; i++) {
+		err = send_once(client, has_database, query, encoding, body, answer);
+		if (is_gone(err) || err == -EAGAIN)
+			client->host = (client->host + 1) % client->url.host_cnt;
+		if (!is_gone(err))
+			break;
+	}
+	return err;
 }
 
 static int pack(const void *data, size_t len, struct buf *out)

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One ClickHouse server over its HTTP interface. Nothing is logged here: a call that fails returns
- * a negative errno and leaves what is known of it in ch_client_error().
+ * A ClickHouse server, or the servers of a cluster, over the HTTP interface. Nothing is logged
+ * here: a call that fails returns a negative errno and leaves what is known of it in
+ * ch_client_error().
+ *
+ * The first host of the URL that answers is asked, as long as it does: where none answers there, or
+ * the connection ends midway, the request goes to the next one, once round. That is right for what
+ * can be carried out twice, and nothing else is sent. A server that cannot now (-EAGAIN: it has
+ * lost its ZooKeeper) gets no further request before the others.
  *
  * Queries ask the server to finish before it answers (wait_end_of_query), so that an answer with
  * status 200 is whole. Bodies of inserts are compressed.
@@ -39,6 +45,9 @@ void ch_client_close(struct ch_client *client); /* NULL is fine */
 /* The URL without its password, for messages. Borrowed. */
 const char *ch_client_name(const struct ch_client *client);
 const struct ch_url *ch_client_url(const struct ch_client *client);
+
+/* Say @settings ("&name=value&name=value", copied; "": none) with every request from now on. */
+void ch_client_set(struct ch_client *client, const char *settings);
 
 /*
  * The server's release as 1000 * major + minor ("18.16.1" is 18016), asked once. 0 or negative

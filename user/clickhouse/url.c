@@ -21,6 +21,33 @@ bool ch_url_is(const char *text)
 	return !strncmp(text, "clickhouse:", 11) || !strncmp(text, "clickhouses:", 12);
 }
 
+/* The first has the user before it, for all. */
+static const char *take_hosts(const char *text, size_t len, struct ch_url *url)
+{
+	const char *const end = text + len, *const at = memrchr(text, '@', len);
+	const char *comma = memchr(at ? at : text, ',', (size_t)(end - (at ? at : text)));
+	const char *why = NULL;
+
+	while (!why && url->host_cnt < CH_URL_HOSTS_MAX) {
+		struct http_authority one = {.port = url->is_tls ? CH_PORT_TLS : CH_PORT};
+		struct ch_host *host = &url->hosts[url->host_cnt];
+
+		why = http_authority_parse(text, (size_t)((comma ? comma : end) - text), &one);
+		if (!url->host_cnt++) {
+			memcpy(url->user, one.user, sizeof(url->user));
+			memcpy(url->password, one.password, sizeof(url->password));
+		}
+		memcpy(host->name, one.host, sizeof(host->name));
+		host->port = one.port;
+		explicit_bzero(&one, sizeof(one));
+		if (!comma)
+			return why;
+		text = comma + 1;
+		comma = memchr(text, ',', (size_t)(end - text));
+	}
+	return why ? why : "it has more than 16 hosts";
+}
+
 static const char *take_tail(const char *text, struct ch_url *url)
 {
 	size_t len = strcspn(text, "?");
@@ -42,18 +69,11 @@ static const char *take_tail(const char *text, struct ch_url *url)
 
 static const char *parse(const char *text, struct ch_url *url)
 {
-	struct http_authority authority = {.port = url->port};
 	const size_t len = strcspn(text, "/?");
-	const char *why = http_authority_parse(text, len, &authority);
+	const char *why = take_hosts(text, len, url);
 
-	if (why)
-		return why;
-	memcpy(url->user, authority.user, sizeof(url->user));
-	memcpy(url->password, authority.password, sizeof(url->password));
-	memcpy(url->host, authority.host, sizeof(url->host));
-	url->port = authority.port;
-	explicit_bzero(&authority, sizeof(authority));
-	why = take_tail(text + len, url);
+	if (!why)
+		why = take_tail(text + len, url);
 	if (!why && !http_url_take_environment("CLICKHOUSE_USER", url->user))
 		why = "$CLICKHOUSE_USER is too long, or has a line break";
 	if (!why && !http_url_take_environment("CLICKHOUSE_PASSWORD", url->password))
@@ -72,7 +92,6 @@ int ch_url_parse(const char *text, struct ch_url *out, const char **why)
 	if (i == SCHEME_CNT)
 		return -EINVAL;
 	url.is_tls = schemes[i].is_tls;
-	url.port = url.is_tls ? CH_PORT_TLS : CH_PORT;
 	*why = parse(text + strlen(schemes[i].text), &url);
 	if (*why)
 		return -EINVAL;
@@ -84,6 +103,8 @@ int ch_url_parse(const char *text, struct ch_url *out, const char **why)
 
 void ch_url_print(const struct ch_url *url, struct buf *out)
 {
-	buf_printf(out, "clickhouse%s://%s:%u/%s", url->is_tls ? "s" : "", url->host, url->port,
-		   url->database);
+	buf_printf(out, "clickhouse%s://", url->is_tls ? "s" : "");
+	for (size_t i = 0; i < url->host_cnt; i++)
+		buf_printf(out, "%s%s:%u", i ? "," : "", url->hosts[i].name, url->hosts[i].port);
+	buf_printf(out, "/%s", url->database);
 }

@@ -2,8 +2,9 @@
 /*
  * Where a ClickHouse server is, as text:
  *
- *	clickhouse://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?ca=FILE]
+ *	clickhouse://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...][/DATABASE][?ca=FILE]
  *
+ * Several hosts are servers of one cluster, each of which can be asked for all of it (client.h).
  * "clickhouses:" is the same over TLS. USER and PASSWORD may have %XX. What is not in it is taken
  * from $CLICKHOUSE_USER and $CLICKHOUSE_PASSWORD, so that a password need not be in a command line.
  */
@@ -19,16 +20,22 @@
 
 enum {
 	CH_URL_PART_MAX = HTTP_URL_PART_MAX, /* of each part, with its NUL */
+	CH_URL_HOSTS_MAX = 16,
 	CH_PORT = 8123, /* where the URL has none */
 	CH_PORT_TLS = 8443,
 };
 
 #define CH_DATABASE "bpfprof" /* where the URL has none */
 
+struct ch_host {
+	char name[CH_URL_PART_MAX]; /* "[::1]" with its brackets */
+	uint16_t port;
+};
+
 struct ch_url {
 	bool is_tls;
-	uint16_t port;
-	char host[CH_URL_PART_MAX]; /* "[::1]" with its brackets */
+	struct ch_host hosts[CH_URL_HOSTS_MAX];
+	size_t host_cnt; /* at least 1 */
 	char database[CH_URL_PART_MAX];
 	char user[CH_URL_PART_MAX]; /* "default" where nothing says another */
 	char password[CH_URL_PART_MAX];
