@@ -12,6 +12,7 @@
 
 #include "clickhouse/client.h"
 #include "clickhouse/error.h"
+#include "clickhouse/fleet_cluster.h"
 #include "clickhouse/rowbinary.h"
 #include "clickhouse/schema.h"
 #include "clickhouse/url.h"
@@ -255,6 +256,46 @@ static void test_create(void **state)
 	buf_deinit(&out);
 }
 
+/* What the two tables of a cluster are; every table has a column that says which shard. */
+static void test_create_on_cluster(void **state)
+{
+	struct buf out;
+
+	buf_init(&out, BUF_NO_MAX);
+	for (size_t i = 0; i < fleet_table_cnt; i++) {
+		const struct fleet_table *table = &fleet_tables[i];
+
+		assert_non_null(table->shard);
+		if (!strstr(table->columns, table->shard))
+			fail_msg("%s: it has no column '%s'", table->name, table->shard);
+		if (strcmp(table->name, "hosts") != 0)
+			continue;
+		fleet_cluster_add_local(table, "fleet", "main", &out);
+		buf_add_char(&out, '\n');
+		fleet_cluster_add_distributed(table, "fleet", "main", &out);
+	}
+	assert_string_equal(
+		buf_cstr(&out),
+		"CREATE TABLE IF NOT EXISTS `fleet`.hosts_local ON CLUSTER 'main' "
+		"(host UInt64, id String, name String, seen DateTime('UTC')) ENGINE = "
+		"ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/fleet/hosts', "
+		"'{replica}', seen) PRIMARY KEY (host) ORDER BY (host)\n"
+		"CREATE TABLE IF NOT EXISTS `fleet`.hosts ON CLUSTER 'main' (host "
+		"UInt64, id String, name String, seen DateTime('UTC')) ENGINE = "
+		"Distributed('main', 'fleet', 'hosts_local', host)");
+	buf_deinit(&out);
+}
+
+static void test_cluster_names(void **state)
+{
+	assert_true(fleet_cluster_is_name("main-2_x.y"));
+	assert_false(fleet_cluster_is_name(""));
+	assert_false(fleet_cluster_is_name("a'b"));
+	assert_false(fleet_cluster_is_name("a b"));
+	assert_false(fleet_cluster_is_name("0123456789012345678901234567890123456789012345678901234"
+					   "567890123"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -268,6 +309,8 @@ int main(void)
 		cmocka_unit_test(test_rows_cut),
 		cmocka_unit_test(test_quoted),
 		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_create_on_cluster),
+		cmocka_unit_test(test_cluster_names),
 	};
 
 	return cmocka_run_group_tests_name("clickhouse", tests, NULL, NULL);

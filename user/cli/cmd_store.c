@@ -12,11 +12,12 @@
 #include "cli/cmd_store_fleet.h"
 #include "cli/confinement.h"
 #include "cli/store_arg.h"
+#include "clickhouse/fleet_cluster.h"
 #include "clickhouse/url.h"
 #include "encode/func_table.h"
 
 struct store_opts {
-	const char *store, *to, *since, *until;
+	const char *store, *to, *since, *until, *cluster;
 	bool json;
 	struct opts_args args;
 };
@@ -32,6 +33,9 @@ static const struct opt store_options[] = {
 	{OPT_STRING, 0, "since", "TIME", AT(since, const char *),
 	 .help = "fsck of a fleet store: from that day (UTC) on"},
 	{OPT_STRING, 0, "until", "TIME", AT(until, const char *), .help = "... and up to that one"},
+	{OPT_STRING, 0, "cluster", "NAME", AT(cluster, const char *),
+	 .help = "init of a fleet store: on all servers of that cluster, which "
+		 "remote_servers of their configuration names"},
 	{OPT_FLAG, 0, "json", AT(json, bool), .help = "sizes: as JSON"},
 	{OPT_END},
 };
@@ -41,6 +45,7 @@ static const struct opts_example store_examples[] = {
 	{"bpfprof store fsck", "is everything in it whole?"},
 	{"bpfprof store sizes", "what takes how much room"},
 	{"bpfprof store init --store clickhouse://db.example/profiles", "a fleet store"},
+	{"bpfprof store init --cluster main --store clickhouse://db1,db2/profiles", "on a cluster"},
 	{"bpfprof store ship --to clickhouse://db.example/profiles", "into it, what it lacks"},
 	{"bpfprof store ship --to file:/srv/profiles", "a pprof of each service and minute"},
 	{"bpfprof store ship --to otlp+http://collector.example", "as OTLP profiles"},
@@ -244,7 +249,12 @@ static int run_ship(const struct store_opts *opts, const char *path)
 
 static int init_fleet(const struct store_opts *opts)
 {
-	return fleet_init_run(opts->store);
+	return fleet_init_run(opts->store, opts->cluster);
+}
+
+static int migrate_fleet(const struct store_opts *opts)
+{
+	return fleet_init_run(opts->store, NULL);
 }
 
 static int fsck_fleet(const struct store_opts *opts)
@@ -257,7 +267,7 @@ static const struct action {
 	int (*run)(const struct store_opts *opts, const char *path);
 	int (*run_fleet)(const struct store_opts *opts); /* of a fleet store; NULL: not there */
 } actions[] = {
-	{"init", run_init, init_fleet}, {"migrate", run_migrate, init_fleet},
+	{"init", run_init, init_fleet}, {"migrate", run_migrate, migrate_fleet},
 	{"fsck", run_fsck, fsck_fleet}, {"sizes", run_sizes, NULL},
 	{"ship", run_ship, NULL},
 };
@@ -310,6 +320,13 @@ static bool check(const struct store_opts *opts, const struct action *action)
 	else if ((opts->since || opts->until) && (action->run != run_fsck || !is_fleet(opts)))
 		log_error("options '--since' and '--until': of fsck of a fleet store only (see "
 			  "bpfprof store --help)");
+	else if (opts->cluster && (action->run != run_init || !is_fleet(opts)))
+		log_error("option '--cluster': of init of a fleet store only (see bpfprof store "
+			  "--help)");
+	else if (opts->cluster && !fleet_cluster_is_name(opts->cluster))
+		log_error("option '--cluster': '%s' is no cluster's name (wanted: letters, digits, "
+			  "'_', '-' and '.')",
+			  opts->cluster);
 	else if (!opts->to && action->run == run_ship)
 		log_error("option '--to' is missing: where to (--to clickhouse://HOST/DATABASE)");
 	else

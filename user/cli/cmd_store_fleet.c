@@ -55,13 +55,38 @@ static int tell_init_error(const struct ch_client *client, const struct fleet_in
 			   "its tables are of version %u, and this program makes version %u: a "
 			   "newer bpfprof is needed",
 			   init->version_before, FLEET_SCHEMA_VERSION);
+	else if (err == -EEXIST && *init->cluster)
+		buf_printf(&why, "its tables are there already, of cluster '%s'", init->cluster);
+	else if (err == -EEXIST)
+		buf_add_str(&why, "its tables are there already, of a single server: a cluster "
+				  "takes another database");
 	else
 		ch_client_explain(client, &why);
 	log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
 	return CLI_FAILED;
 }
 
-int fleet_init_run(const char *url)
+static void tell_init(const struct ch_client *client, const struct fleet_init *init)
+{
+	_cleanup_(buf_deinit) struct buf line;
+
+	buf_init(&line, BUF_NO_MAX);
+	if (init->tables_made || init->version_before != FLEET_SCHEMA_VERSION)
+		buf_printf(&line, ": %s%u tables made, of version %u, by ClickHouse %u.%u%s",
+			   init->database_made ? "the database and " : "", init->tables_made,
+			   FLEET_SCHEMA_VERSION, init->server_version / 1000,
+			   init->server_version % 1000,
+			   init->has_codecs ? ""
+					    : " (without codecs: let the server compress by zstd)");
+	else
+		buf_printf(&line, " is of version %u: nothing is to be done", init->version_before);
+	if (*init->cluster)
+		buf_printf(&line, ", on cluster '%s' with %u replica%s of each shard",
+			   init->cluster, init->replicas, init->replicas == 1 ? "" : "s");
+	log_info("store '%s'%s", ch_client_name(client), buf_cstr(&line));
+}
+
+int fleet_init_run(const char *url, const char *cluster)
 {
 	_cleanup_(close_client) struct ch_client *client = NULL;
 	struct fleet_init init = {0};
@@ -69,19 +94,10 @@ int fleet_init_run(const char *url)
 
 	if (err)
 		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
-	err = fleet_schema_init(client, &init);
+	err = fleet_schema_init(client, cluster, &init);
 	if (err)
 		return tell_init_error(client, &init, err);
-	if (init.tables_made || init.version_before != FLEET_SCHEMA_VERSION)
-		log_info("store '%s': %s%u tables made, of version %u, by ClickHouse %u.%u%s",
-			 ch_client_name(client), init.database_made ? "the database and " : "",
-			 init.tables_made, FLEET_SCHEMA_VERSION, init.server_version / 1000,
-			 init.server_version % 1000,
-			 init.has_codecs ? ""
-					 : " (without codecs: let the server compress by zstd)");
-	else
-		log_info("store '%s' is of version %u: nothing is to be done",
-			 ch_client_name(client), init.version_before);
+	tell_init(client, &init);
 	return CLI_OK;
 }
 

@@ -7,8 +7,9 @@
 
 /* Each returns the exit status, after log_error() where it is not CLI_OK. */
 
-/* Make what is missing at @url, and say what that was. */
-int fleet_init_run(const char *url);
+/* Make what is missing at @url, and say what that was. @cluster: on all servers of that one; NULL:
+ * where it is. */
+int fleet_init_run(const char *url, const char *cluster);
 
 /* Compare the ledger at @url with the samples of the days from @since to @until (as --since has
  * them; NULL: all). */

@@ -3,8 +3,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "clickhouse/fleet_cluster.h"
 
 #define VALUES "n Int64, v1 Int64, v2 Int64, v3 Int64, v Array(Int64)"
 
@@ -18,6 +21,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "toYYYYMMDD(h)",
 		.primary = "service, version, kind, h, stack",
 		.order = "service, version, kind, h, stack, host, src, ts, lead",
+		.shard = "host",
 	},
 	{
 		.name = "stacks",
@@ -27,6 +31,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "toYYYYMMDD(day)",
 		.primary = "service",
 		.order = "service, frames",
+		.shard = "stack",
 	},
 	{
 		.name = "frames",
@@ -38,6 +43,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "toYYYYMMDD(day)",
 		.primary = "build_id, address",
 		.order = "build_id, address, frame",
+		.shard = "frame",
 	},
 	{
 		.name = "sources",
@@ -47,6 +53,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "toYYYYMMDD(day)",
 		.primary = "service, version",
 		.order = "service, version, host, src",
+		.shard = "host",
 	},
 	{
 		.name = "hosts",
@@ -55,6 +62,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "",
 		.primary = "host",
 		.order = "host",
+		.shard = "host",
 	},
 	{
 		.name = "kinds",
@@ -65,6 +73,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "",
 		.primary = "name, kind",
 		.order = "name, kind",
+		.shard = "kind",
 	},
 	{
 		.name = "batches",
@@ -79,6 +88,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "toYYYYMMDD(h)",
 		.primary = "host, kind, seq",
 		.order = "host, kind, seq",
+		.shard = "host",
 	},
 	{
 		.name = "rollup_1h",
@@ -88,6 +98,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "toYYYYMM(h)",
 		.primary = "service, version, kind, h",
 		.order = "service, version, kind, h, stack",
+		.shard = "stack",
 	},
 	{
 		.name = "migrations",
@@ -96,6 +107,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "",
 		.primary = "version",
 		.order = "version",
+		.shard = "version",
 	},
 };
 
@@ -122,15 +134,20 @@ static const char *const codecs[] = {
 	"batches MODIFY COLUMN ledger String CODEC(ZSTD(3))",
 };
 
+void fleet_add_keys(const struct fleet_table *table, struct buf *out)
+{
+	if (*table->partition)
+		buf_printf(out, " PARTITION BY %s", table->partition);
+	buf_printf(out, " PRIMARY KEY (%s) ORDER BY (%s)", table->primary, table->order);
+}
+
 void fleet_add_create(const struct fleet_table *table, struct buf *out)
 {
 	buf_printf(out, "CREATE TABLE IF NOT EXISTS %s (%s) ENGINE = ReplacingMergeTree",
 		   table->name, table->columns);
 	if (*table->version)
 		buf_printf(out, "(%s)", table->version);
-	if (*table->partition)
-		buf_printf(out, " PARTITION BY %s", table->partition);
-	buf_printf(out, " PRIMARY KEY (%s) ORDER BY (%s)", table->primary, table->order);
+	fleet_add_keys(table, out);
 }
 
 /* A statement without an answer; @sql is freed of what it held. */
@@ -150,12 +167,14 @@ static int make_database(struct ch_client *client, struct fleet_init *init)
 
 	buf_init(&sql, BUF_NO_MAX);
 	err = ch_client_query(client, "SELECT 1", NULL);
-	if (err != -ENOENT)
+	/* Whether the others have it is not known. */
+	if (err != -ENOENT && !(*init->cluster && !err))
 		return err;
+	init->database_made = err == -ENOENT;
 	buf_printf(&sql, "CREATE DATABASE IF NOT EXISTS `%s`", database);
-	err = sql.err ? sql.err : ch_client_query_server(client, buf_cstr(&sql), NULL);
-	init->database_made = !err;
-	return err;
+	if (*init->cluster)
+		buf_printf(&sql, " ON CLUSTER '%s'", init->cluster);
+	return sql.err ? sql.err : ch_client_query_server(client, buf_cstr(&sql), NULL);
 }
 
 static int has_table(struct ch_client *client, const char *name, bool *out)
@@ -179,26 +198,38 @@ static int make_table(struct ch_client *client, const struct fleet_table *table,
 		      struct fleet_init *init)
 {
 	_cleanup_(buf_deinit) struct buf sql = {0};
+	const char *database = ch_client_url(client)->database;
 	bool is_there = false;
 	int err = has_table(client, table->name, &is_there);
 
 	buf_init(&sql, BUF_NO_MAX);
-	if (err || is_there)
-		return err;
-	fleet_add_create(table, &sql);
-	err = run(client, &sql);
-	init->tables_made += !err;
+	if (!err && *init->cluster) {
+		/* Whether the others have it is not known. */
+		fleet_cluster_add_local(table, database, init->cluster, &sql);
+		err = run(client, &sql);
+		fleet_cluster_add_distributed(table, database, init->cluster, &sql);
+	} else if (!err && !is_there) {
+		fleet_add_create(table, &sql);
+	}
+	if (!err && sql.len)
+		err = run(client, &sql);
+	init->tables_made += !err && !is_there;
 	return err;
 }
 
-static int add_codecs(struct ch_client *client)
+static int add_codecs(struct ch_client *client, const struct fleet_init *init)
 {
 	_cleanup_(buf_deinit) struct buf sql;
 	int err = 0;
 
 	buf_init(&sql, BUF_NO_MAX);
 	for (size_t i = 0; i < sizeof(codecs) / sizeof(*codecs) && !err; i++) {
-		buf_printf(&sql, "ALTER TABLE %s", codecs[i]);
+		const size_t name_len = strcspn(codecs[i], " ");
+
+		buf_printf(&sql, "ALTER TABLE %.*s", (int)name_len, codecs[i]);
+		if (*init->cluster)
+			buf_printf(&sql, FLEET_LOCAL " ON CLUSTER '%s'", init->cluster);
+		buf_add_str(&sql, codecs[i] + name_len);
 		err = run(client, &sql);
 	}
 	return err;
@@ -219,9 +250,12 @@ static int note_version(struct ch_client *client, uint32_t server)
 int fleet_schema_version(struct ch_client *client, uint32_t *out)
 {
 	uint64_t version = 0;
+	uint32_t replicas;
 	bool is_there = false;
 	int err = has_table(client, "migrations", &is_there);
 
+	if (!err && is_there)
+		err = fleet_cluster_use(client, &replicas);
 	if (!err && is_there)
 		err = ch_client_number(client, "SELECT toUInt64(max(version)) FROM migrations",
 				       &version);
@@ -254,12 +288,30 @@ int fleet_schema_check(struct ch_client *client, struct buf *why)
 	return err ? err : -ENOTSUP;
 }
 
-static int check_versions(struct ch_client *client, struct fleet_init *init)
+/* Which cluster the tables are of, or will be. */
+static int check_cluster(struct ch_client *client, const char *wanted, struct fleet_init *init)
+{
+	bool is_there = false;
+	int err = fleet_cluster_find(client, init->cluster, &is_there);
+
+	if (err == -ENOENT)
+		err = 0;
+	if (err || !wanted)
+		return err;
+	if (is_there && strcmp(init->cluster, wanted) != 0)
+		return -EEXIST;
+	snprintf(init->cluster, sizeof(init->cluster), "%s", wanted);
+	return 0;
+}
+
+static int check_versions(struct ch_client *client, const char *cluster, struct fleet_init *init)
 {
 	int err = ch_client_version(client, &init->server_version);
 
 	if (!err && init->server_version < CH_VERSION_MIN)
 		err = -EPROTONOSUPPORT;
+	if (!err)
+		err = check_cluster(client, cluster, init);
 	if (!err)
 		err = make_database(client, init);
 	if (!err)
@@ -271,16 +323,18 @@ static int check_versions(struct ch_client *client, struct fleet_init *init)
 	return err;
 }
 
-int fleet_schema_init(struct ch_client *client, struct fleet_init *out)
+int fleet_schema_init(struct ch_client *client, const char *cluster, struct fleet_init *out)
 {
-	struct fleet_init init = {0};
-	int err = check_versions(client, &init);
+	struct fleet_init init = {.replicas = 0};
+	int err = check_versions(client, cluster, &init);
 
 	for (size_t i = 0; i < fleet_table_cnt && !err; i++)
 		err = make_table(client, &fleet_tables[i], &init);
 	init.has_codecs = init.server_version >= CH_VERSION_CODECS;
 	if (!err && init.has_codecs && init.version_before < FLEET_SCHEMA_VERSION)
-		err = add_codecs(client);
+		err = add_codecs(client, &init);
+	if (!err)
+		err = fleet_cluster_use(client, &init.replicas);
 	/* Last: a version that is noted is all there. */
 	if (!err && init.version_before < FLEET_SCHEMA_VERSION)
 		err = note_version(client, init.server_version);

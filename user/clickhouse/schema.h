@@ -43,6 +43,7 @@ enum {
 	FLEET_SCHEMA_VERSION = 1,
 	FLEET_VALUE_COLUMNS = 4, /* n, v1 .. v3 */
 	FLEET_WINDOW_KIND = 0, /* of batches: the window itself */
+	FLEET_CLUSTER_MAX = 64, /* bytes of a cluster's name, with the NUL */
 };
 
 struct fleet_table {
@@ -52,16 +53,22 @@ struct fleet_table {
 				last */
 	const char *partition; /* an expression; "": one */
 	const char *primary, *order; /* lists of columns */
+	const char *shard; /* of a cluster: a column of the key, or that follows from it; a hash */
 };
 
 extern const struct fleet_table fleet_tables[];
 extern const size_t fleet_table_cnt;
 
-/* Append the statement that makes @table, where it is not there, for a single server. */
+/* Append the statement that makes @table, where it is not there, on a single server. */
 void fleet_add_create(const struct fleet_table *table, struct buf *out);
+
+/* Append " PARTITION BY ... ORDER BY (...)". */
+void fleet_add_keys(const struct fleet_table *table, struct buf *out);
 
 /* What fleet_schema_init() did. */
 struct fleet_init {
+	char cluster[FLEET_CLUSTER_MAX]; /* whose tables they are; "": of a single server */
+	uint32_t replicas; /* of the cluster's shard that has fewest */
 	uint32_t server_version; /* ch_client_version() */
 	uint32_t version_before; /* of the schema; 0: there was none */
 	uint32_t tables_made;
@@ -70,10 +77,12 @@ struct fleet_init {
 
 /*
  * Make what is missing of the database and its tables, and bring the schema to
- * FLEET_SCHEMA_VERSION; once more changes nothing. 0 or negative errno as ch_client_query();
- * -EPROTONOSUPPORT: the server is older than CH_VERSION_MIN; -EPROTO: a newer bpfprof made it.
+ * FLEET_SCHEMA_VERSION; once more changes nothing. @cluster: fleet_cluster.h, on all servers of
+ * that one; NULL: where the tables are, and without tables on one server. 0 or negative errno as
+ * ch_client_query(); -EPROTONOSUPPORT: the server is older than CH_VERSION_MIN; -EPROTO: a newer
+ * bpfprof made it; -EEXIST: there are tables, and not of @cluster.
  */
-int fleet_schema_init(struct ch_client *client, struct fleet_init *out);
+int fleet_schema_init(struct ch_client *client, const char *cluster, struct fleet_init *out);
 
 /*
  * Is the schema there, and this program's? 0, or negative errno with the reason and the fix in
@@ -81,7 +90,8 @@ int fleet_schema_init(struct ch_client *client, struct fleet_init *out);
  */
 int fleet_schema_check(struct ch_client *client, struct buf *why);
 
-/* The version of the schema that is there. 0; -ENOENT: none, fleet_schema_init() makes it; or
+/* The version of the schema that is there, and the client's settings for it
+ * (fleet_cluster_use()). 0; -ENOENT: none, fleet_schema_init() makes it; or
  * negative errno. */
 int fleet_schema_version(struct ch_client *client, uint32_t *out);
 
