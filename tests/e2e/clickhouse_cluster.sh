@@ -61,7 +61,7 @@ replica()
 	echo "<replica><host>127.0.0.1</host><port>$((node_ports[$1] + 1))</port></replica>"
 }
 
-# node_configure NODE WINDOW: of how many blocks that came twice it takes one.
+# node_configure NODE WINDOW: among how many blocks it looks for one that comes again.
 node_configure()
 {
 	local folder=$cluster_folder/$1 port=${node_ports[$1]}
@@ -97,11 +97,10 @@ node_configure()
 	END
 }
 
-# cluster_configure WINDOW: once, before anything starts.
+# cluster_configure: once, before anything starts. The first shard takes what comes twice, the second looks for it, as it
+# does where nothing says otherwise.
 cluster_configure()
 {
-	local node
-
 	mkdir -p "$cluster_folder/zk"
 	zk_port=$(ports 1 1) || return
 	mapfile -t -O 1 node_ports < <(ports 4 3)
@@ -112,15 +111,17 @@ cluster_configure()
 		clientPort=$zk_port
 		admin.enableServer=false
 	END
-	for node in 1 2 3 4; do
-		node_configure $node "$1"
-	done
+	node_configure 1 0
+	node_configure 2 0
+	node_configure 3 100
+	node_configure 4 100
 }
 
 # node_sql NODE SQL [DATABASE]: its answer.
 node_sql()
 {
-	curl -s -m 60 "http://127.0.0.1:${node_ports[$1]}/?database=${3:-default}&allow_experimental_low_cardinality_type=1&distributed_product_mode=global" --data-binary "$2"
+	curl -s -m 60 "http://127.0.0.1:${node_ports[$1]}/?database=${3:-default}&distributed_product_mode=global" \
+		--data-binary "$2"
 }
 
 node_begin()

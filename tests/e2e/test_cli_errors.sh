@@ -210,6 +210,9 @@ fails 2 "option '--to' is missing: where to" store ship
 fails 2 "option '--to': of ship only" store fsck --to clickhouse://127.0.0.1/db
 fails 2 "options '--since' and '--until': of fsck of a fleet store only" store fsck --since 1h
 fails 2 "option '--since': 'x' is no time" store fsck --store clickhouse://127.0.0.1/db --since x
+fails 2 "option '--cluster': of init of a fleet store only" store init --cluster main
+fails 2 "option '--cluster': of init of a fleet store only" store fsck --cluster main --store clickhouse://127.0.0.1/db
+fails 2 "option '--cluster': 'a b' is no cluster's name" store init --cluster "a b" --store clickhouse://127.0.0.1/db
 fails 1 "no store at 'nowhere.db'" store ship --store nowhere.db --to clickhouse://127.0.0.1/db
 fails 2 "option '--sink': not the URL of a sink (wanted: clickhouse://HOST/DATABASE, file:/DIR, pyroscope+http://HOST or otlp+http://HOST)" \
 	agent --check-config --sink s3://bucket

@@ -15,11 +15,11 @@ if [ ! -e /usr/share/java/zookeeper.jar ] || ! have java; then
 fi
 
 out=$tmp/out
-store=$tmp/store.db
 mkdir -p "$out"
 trap 'cluster_kill; wait 2>/dev/null; rm -rf "$tmp"' EXIT
 unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
+LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd" build_driver make_store tests/e2e/make_store.c
 
 bp()
 {
@@ -42,34 +42,7 @@ sums()
 		ANY LEFT JOIN (SELECT kind, name FROM kinds) USING kind) FORMAT TSV" "$1" | tr '\t' ' '
 }
 
-# forget_cursor STORE: it is shipped again from the start.
-forget_cursor()
-{
-	python3 -c '
-import sqlite3, sys
-store = sqlite3.connect(sys.argv[1])
-store.execute("UPDATE sink SET seq=0")
-store.commit()' "$1"
-}
-
-ship()
-{
-	bp store ship --store "$1" --to "$2"
-}
-
-# ship_to_end STORE URL: until it says that all is there.
-ship_to_end()
-{
-	local tries=0
-
-	until ship "$1" "$2"; do
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || return 1
-		sleep 0.1
-	done
-}
-
-holds "a cluster is configured" cluster_configure 0
+holds "a cluster is configured" cluster_configure
 holds "... and begins" cluster_start
 [ $status = 0 ] || exit 1
 url=clickhouse://127.0.0.1:${node_ports[1]},127.0.0.1:${node_ports[2]},127.0.0.1:${node_ports[3]}/fleet
@@ -81,25 +54,275 @@ holds "a cluster that is none" bpfprof_into 1 refused store init --cluster nowhe
 holds "... is told" told "nowhere" refused.err
 holds "init makes the tables everywhere" bpfprof_into 0 init store init --cluster two_by_two --store "$other"
 holds "... says so" told "database and 9 tables made, .*on cluster 'two_by_two' with 2 replicas of each shard" init.err
-holds "... once more does nothing" bpfprof_into 0 init store init --cluster two_by_two --store "$url"
-holds "... and says so" told "nothing is to be done" init.err
-holds "migrate finds the cluster" bpfprof_into 0 init store migrate --store "$url"
-holds "... and says so" told "on cluster 'two_by_two'" init.err
+holds "... once more does nothing, and finds the cluster" bpfprof_into 0 init store migrate --store "$url"
+holds "... and says so" told "nothing is to be done, on cluster 'two_by_two'" init.err
 holds "a single server's tables stay" eval 'bp store init --store "${other%/*}/single" &&
 	bpfprof_into 1 refused store init --cluster two_by_two --store "${other%/*}/single"'
 holds "... which is told" told "there already, of a single server" refused.err
 
 # --- Shipping ---
 
-"$tmp/fleet_store" "$store" 1 300 >"$out/truth" || exit 1
-holds "a store is shipped" ship "$store" "$url"
-for node in 1 2 3 4; do
-	holds "every sum is the recorded one, asked of server $node" same "$(sums fleet $node)" "$(cat "$out/truth")"
+# sql STORE STATEMENT: to a local one.
+sql()
+{
+	python3 -c '
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+store.execute(sys.argv[2])
+store.commit()' "$@"
+}
+
+# Four hosts, two for each shard.
+for host in 1 2 3 4; do
+	"$tmp/fleet_store" "$tmp/$host.db" 1 80 >"$out/truth.$host" || exit 1
+	sql "$tmp/$host.db" "UPDATE meta SET value='host $host' WHERE key='host'"
 done
-holds "fsck finds nothing" bp store fsck --store "$url"
-holds "fsck finds nothing" bp store fsck --store "$other"
-forget_cursor "$store"
-holds "shipped again through another server" ship_to_end "$store" "$other"
-holds "every sum is the recorded one" same "$(sums fleet 1)" "$(cat "$out/truth")"
-holds "fsck finds nothing" bp store fsck --store "$url"
+
+# total: what fleet_store printed of all hosts, in sum.
+total()
+{
+	awk '{ a += $2; b += $3; c += $5; d += $6; e += $8 }
+	END { printf "cpu %.0f %.0f off-cpu %.0f %.0f samples-of-web %.0f\n", a, b, c, d, e }' "$out"/truth.*
+}
+
+# ship_all URL: until all that the hosts have is there.
+ship_all()
+{
+	local host tries
+
+	for host in 1 2 3 4; do
+		tries=0
+		until bp store ship --store "$tmp/$host.db" --to "$1"; do
+			tries=$((tries + 1))
+			[ $tries -lt 400 ] || return 1
+			sleep 0.1
+		done
+	done
+}
+
+forget_cursors()
+{
+	local host
+
+	for host in 1 2 3 4; do
+		sql "$tmp/$host.db" "UPDATE sink SET seq=0"
+	done
+}
+
+# exact: each server has all, once.
+exact()
+{
+	local node
+
+	for node in 1 2 3 4; do
+		same "$(sums fleet $node)" "$(total)" || return
+	done
+	bp store fsck --store "$url" && bp store fsck --store "$other"
+}
+
+# spread: hosts of both shards, on each replica all of its shard's.
+spread()
+{
+	local node
+
+	for node in 1 2 3 4; do
+		node_sql $node "SELECT count(), groupUniqArray(host % 2) FROM samples_local FINAL" fleet
+	done >"$out/spread"
+	cat "$out/spread"
+	[ "$(sort -u "$out/spread" | wc -l)" = 2 ] && [ "$(cut -f 2 "$out/spread" | uniq | tr '\n' ' ')" = "[0] [1] " ]
+}
+
+holds "four hosts ship" ship_all "$url"
+holds "... all of it" exact
+holds "... to the shard of each, and to both replicas" spread
+forget_cursors
+holds "the same spools, through another server" ship_all "$other"
+holds "... are there once" exact
+
+# --- Killed ---
+
+# add: windows more, of each host.
+first=81
+add()
+{
+	local host
+
+	for host in 1 2 3 4; do
+		"$tmp/fleet_store" "$tmp/$host.db" $first 40 >>"$out/truth.$host" || return
+	done
+	first=$((first + 40))
+}
+
+# shipping URL: in the background, all that there is.
+shipping()
+{
+	(ship_all "$1") &
+	shipper=$!
+}
+
+# killed NODE: it dies while hosts ship, and comes back when ZooKeeper has noticed.
+killed()
+{
+	add && shipping "$url" && sleep "0.$((RANDOM % 10))" && node_kill "$1" && sleep 2.5 && node_begin "$1" &&
+		node_await "$1" && wait $shipper
+}
+
+holds "a replica that is killed" killed 1
+holds "... loses nothing, doubles nothing" exact
+holds "one of the other shard" killed 4
+holds "... neither" exact
+zk_killed()
+{
+	add && shipping "$url" && sleep "0.$((RANDOM % 10))" && zk_kill && sleep 1 && zk_start && wait $shipper
+}
+holds "ZooKeeper" zk_killed
+holds "... neither" exact
+shippers_killed()
+{
+	local kills=0 pid
+
+	forget_cursors
+	add || return
+	while [ $kills -lt 12 ]; do
+		bp store ship --store "$tmp/$((kills % 4 + 1)).db" --to "$url" &
+		pid=$!
+		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+		kill -9 $pid 2>/dev/null && kills=$((kills + 1))
+		wait $pid 2>/dev/null
+	done
+	ship_all "$url"
+}
+holds "shippers that are killed" shippers_killed
+holds "... neither" exact
+
+# --- Asked ---
+
+# Minutes after noon, UTC.
+at()
+{
+	date -u -d "@$((1795176000 + 60 * $1))" +%Y-%m-%dT%H:%M:%SZ
+}
+
+# asked NAME STORE VIEW FROM-TO ARG...: the answer for these minutes into out/NAME.
+asked()
+{
+	bpfprof_into 0 "$1" query "$3" --store "$2" --since "$(at "${4%-*}")" --until "$(at "${4#*-}")" "${@:5}"
+}
+
+# as_local VIEW FROM-TO ARG...: the host's store and the cluster say the same, to the byte.
+as_local()
+{
+	asked local "$tmp/alpha.db" "$@" && asked remote "$asked" "$@" && [ -s "$out/local" ] && cmp "$out/local" "$out/remote"
+}
+
+# table VIEW FROM-TO WHERE BY: printed as JSON, and true of all hosts.
+table()
+{
+	local view=$1 words=()
+	[ "$view" = by ] && view=top
+	[ -n "$3" ] && words+=(--select "$3")
+	[ -n "$4" ] && words+=(--by "$4")
+	asked table "$asked" "$view" "$2" --format json "${words[@]}" &&
+		python3 tests/e2e/query_truth.py "$tmp/truth" "$1" "$out/table" "$2" '' "$3" "$4"
+}
+
+# served STORE: in the background; its address is in $address.
+served()
+{
+	bp serve --store "$1" --listen 127.0.0.1:0 2>"$out/served" &
+	servers+=($!)
+	for _ in $(seq 200); do
+		address=$(sed -nE 's,.* at (http://[0-9.:]+/)$,\1,p' "$out/served")
+		[ -n "$address" ] && return
+		sleep 0.1
+	done
+	cat "$out/served"
+	return 1
+}
+
+asked=${url%/*}/asked
+servers=()
+trap 'kill "${servers[@]}" 2>/dev/null; cluster_kill; wait 2>/dev/null; rm -rf "$tmp"' EXIT
+holds "a store to be asked" bp store init --cluster two_by_two --store "$asked"
+for host in alpha:1 beta:2 gamma:3; do
+	"$tmp/make_store" "$tmp/${host%:*}.db" "$tmp/truth.${host#*:}" "${host#*:}" || exit 1
+	sql "$tmp/${host%:*}.db" "UPDATE meta SET value='host ${host#*:}' WHERE key='host'"
+done
+cat "$tmp"/truth.[123] >"$tmp/truth"
+ships()
+{
+	bp store ship --store "$tmp/$1.db" --to "$asked"
+}
+holds "one host ships" ships alpha
+holds "the first server is dead" node_kill 1
+while read -r words; do
+	# shellcheck disable=SC2086 # words
+	holds "as local: $words" as_local $words
+done <<'END'
+top 0-120
+top 30-55 --by service,host
+top 0-120 --select comm=[np]*,host=?eta1 --by service
+labels 0-120
+kinds 0-120
+flame 60-120 -o - --by host --select service=web
+diff 60-120
+END
+holds "a host's store is served" served "$tmp/alpha.db"
+local_address=$address
+holds "so is the cluster" served "$asked"
+holds "their answers are the same" python3 tests/e2e/fleet_serve.py "$local_address" "$address"
+node_begin 1
+holds "the server is there again" node_await 1
+holds "two hosts more" eval 'until ships beta; do sleep 0.2; done; until ships gamma; do sleep 0.2; done'
+holds "of both shards: top" table top 0-120 '' ''
+holds "... by host" table by 0-120 '' host
+holds "... labels" table labels 0-120 '' ''
+holds "... where" table top 30-90 'service=w*,host=beta[13]' ''
+
+# --- What is wrong is found ---
+
+finds()
+{
+	bpfprof_into 1 fsck store fsck --store "$url" && told "$1" fsck
+}
+
+# here NODE: how often the row lies there.
+here()
+{
+	node_sql "$1" "SELECT count() FROM samples_local FINAL WHERE $row" fleet
+}
+
+columns="service, version, kind, h, stack, host, src, ts, lead, n, v1, v2, v3, v"
+# A row that lies on the first shard: what tells it from all others.
+read -r kind host stack src h ts lead < <(node_sql 1 "SELECT kind, host, stack, src, toUInt32(h), ts, lead FROM samples_local
+	ORDER BY kind, stack, h, ts LIMIT 1 FORMAT TSV" fleet)
+row="kind = $kind AND host = $host AND stack = $stack AND src = $src AND h = toDateTime($h) AND ts = $ts AND lead = $lead"
+holds "a row of the first shard" same "$(here 1) $(here 2) $(here 3) $(here 4)" "1 1 0 0"
+doubled()
+{
+	node_sql 3 "INSERT INTO samples_local ($columns) SELECT $columns FROM samples WHERE $row LIMIT 1" fleet
+	for _ in $(seq 300); do
+		[ "$(here 3)$(here 4)" = 11 ] && return
+		sleep 0.1
+	done
+	return 1
+}
+holds "comes to the other one, too" doubled
+holds "... which is found" finds "[0-9]+ rows of samples, but the ledger has [0-9]+"
+# lost NODE OTHER: on both replicas. Mutations are carried out after they were answered.
+lost()
+{
+	node_sql "$1" "ALTER TABLE samples_local DELETE WHERE $row" fleet
+	for _ in $(seq 300); do
+		[ "$(here "$1")$(here "$2")" = 00 ] && return
+		sleep 0.1
+	done
+	return 1
+}
+holds "... and mended where it is taken away" eval 'lost 3 4 && bp store fsck --store "$url"'
+holds "a row that is lost" lost 1 2
+holds "... is found" finds "[0-9]+ rows of samples, but the ledger has [0-9]+"
+forget_cursors
+holds "the spools once more" ship_all "$url"
+holds "... mend it" exact
 exit $status

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "clickhouse/client.h"
+#include "clickhouse/fleet_cluster.h"
 #include "clickhouse/rowbinary.h"
 #include "clickhouse/schema.h"
 #include "sink/fleet_known.h"
@@ -42,6 +43,13 @@ struct fleet_sink {
 	struct candidate *candidates; /* owned */
 	size_t candidate_cnt, candidate_cap;
 	bool is_checked; /* the server's schema is ours */
+	/*
+	 * What the server says it has of the dictionary, it keeps. Of replicas only what was
+	 * acknowledged is sure: one may show what an insert left there that came no further, and
+	 * be lost. So nothing is asked until all that this sink sends has arrived once: each host
+	 * that had a part in such a thing tells it again.
+	 */
+	bool is_sure;
 };
 
 static void sink_free(struct sink *sink)
@@ -283,7 +291,7 @@ static int add_stacks(struct fleet_sink *fleet, const struct candidate *candidat
 	int err;
 
 	hmap_init(&there);
-	err = ask(fleet, candidates, cnt, &there);
+	err = fleet->is_sure ? ask(fleet, candidates, cnt, &there) : 0;
 	/* Those that are there first: of what they have in common nothing is told. */
 	for (int pass = 0; pass < 2 && !err; pass++)
 		for (size_t i = 0; i < cnt && !err; i++) {
@@ -397,20 +405,35 @@ static int fill(struct fleet_sink *fleet, const struct sink_window *windows, siz
 	return err;
 }
 
+static int check(struct fleet_sink *fleet, struct buf *why)
+{
+	uint32_t replicas = 0;
+	int err = fleet_schema_check(fleet->client, why);
+
+	if (err)
+		return err;
+	err = fleet_cluster_use(fleet->client, &replicas);
+	if (err)
+		ch_client_explain(fleet->client, why);
+	fleet->is_checked = !err;
+	fleet->is_sure = replicas < 2;
+	return err;
+}
+
 static int send_windows(struct sink *sink, const struct sink_window *windows, size_t cnt,
 			struct buf *why)
 {
 	struct fleet_sink *fleet = (struct fleet_sink *)sink;
-	int err = fleet->is_checked ? 0 : fleet_schema_check(fleet->client, why);
+	int err = fleet->is_checked ? 0 : check(fleet, why);
 
 	if (err)
 		return err;
-	fleet->is_checked = true;
 	err = fill(fleet, windows, cnt);
 	for (size_t i = 0; i < FLEET_BLOCK_CNT && !err; i++)
 		err = insert(fleet, (enum fleet_block)i);
 	sink->counts.sent_bytes = ch_client_traffic(fleet->client).sent_bytes;
 	if (!err) {
+		fleet->is_sure = true;
 		for (size_t i = 0; i < cnt; i++)
 			sink->counts.windows += windows[i].window_cnt;
 		return 0;
