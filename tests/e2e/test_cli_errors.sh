@@ -202,7 +202,7 @@ for view in top flame diff labels kinds; do
 	fails 1 "no store at 'nowhere.db': is the agent running? (bpfprof agent" query $view --store nowhere.db
 done
 fails 2 "what is to be done is missing: init, migrate, fsck, sizes or ship" store
-fails 2 "'fsk' is none of init, migrate, fsck, sizes, ship (did you mean 'fsck'?" store fsk
+fails 2 "'fsk' is none of init, migrate, fsck, sizes, drop, ship (did you mean 'fsck'?" store fsk
 fails 2 "option '--json': of sizes only" store fsck --json
 fails 2 "the URL of the fleet store: the host is missing" store init --store clickhouse:///db
 fails 2 "store sizes: of a local store only" store sizes --store clickhouse://127.0.0.1/db
@@ -211,6 +211,9 @@ fails 2 "option '--to': of ship only" store fsck --to clickhouse://127.0.0.1/db
 fails 2 "options '--since' and '--until': of fsck of a fleet store only" store fsck --since 1h
 fails 2 "option '--since': 'x' is no time" store fsck --store clickhouse://127.0.0.1/db --since x
 fails 2 "option '--cluster': of init of a fleet store only" store init --cluster main
+fails 2 "option '--retain': drop needs it" store drop --store clickhouse://127.0.0.1/db
+fails 2 "option '--retain': drop needs it, and nothing else" store fsck --retain 1d
+fails 2 "store drop: of a fleet store only" store drop --retain 1d
 fails 2 "option '--cluster': of init of a fleet store only" store fsck --cluster main --store clickhouse://127.0.0.1/db
 fails 2 "option '--cluster': 'a b' is no cluster's name" store init --cluster "a b" --store clickhouse://127.0.0.1/db
 fails 1 "no store at 'nowhere.db'" store ship --store nowhere.db --to clickhouse://127.0.0.1/db

@@ -325,4 +325,56 @@ holds "... is found" finds "[0-9]+ rows of samples, but the ledger has [0-9]+"
 forget_cursors
 holds "the spools once more" ship_all "$url"
 holds "... mend it" exact
+
+# --- Retention ---
+
+# Tables, what says their rows' day, and their shard.
+dated=(samples:h:host batches:h:host rollup_1h:h:stack stacks:day:stack frames:day:frame sources:day:host)
+
+# add_day TIME: two rows of that day in each table, one for each shard.
+add_day()
+{
+	local name day shard
+
+	for table in "${dated[@]}"; do
+		IFS=: read -r name day shard <<<"$table"
+		[ "$day" = h ] && day_is="toDateTime('$1')" || day_is="toDate('$1')"
+		node_sql 2 "INSERT INTO $name ($day, $shard) SELECT $day_is, number FROM numbers(2)" asked
+	done
+}
+
+# of_day TIME: in how many tables each server has a partition for it.
+of_day()
+{
+	local node
+
+	for node in 1 2 3 4; do
+		node_sql $node "SELECT uniqExact(table) FROM system.parts WHERE active AND database = 'asked' AND partition IN
+			('$(date -u -d "$1" +%Y%m%d)', '$(date -u -d "$1" +%Y%m)')"
+	done | tr '\n' ' '
+}
+
+# comes WANTED TIME: of_day, when replicas have followed.
+comes()
+{
+	for _ in $(seq 300); do
+		[ "$(of_day "$2")" = "$1" ] && return
+		sleep 0.1
+	done
+	of_day "$2"
+	return 1
+}
+
+old="2020-01-31 12:00:00"
+now=$(date -u "+%F %T")
+add_day "$old"
+add_day "$now"
+holds "an old day" comes "6 6 6 6 " "$old"
+holds "and today" comes "6 6 6 6 " "$now"
+holds "what is old is dropped" bpfprof_into 0 dropped store drop --retain 30d --store "$asked"
+holds "... says so" told "[1-9] days dropped, as [0-9]+ partitions" dropped.err
+holds "... from all servers" comes "0 0 0 0 " "$old"
+holds "... and today is not" comes "6 6 6 6 " "$now"
+holds "... nor what has gone" bpfprof_into 0 dropped store drop --retain 30d --store "$asked"
+holds "... says so" told ": 0 days dropped, as 0 partitions" dropped.err
 exit $status

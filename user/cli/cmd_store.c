@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/nearest.h"
@@ -18,11 +19,14 @@
 
 struct store_opts {
 	const char *store, *to, *since, *until, *cluster;
+	uint64_t retain_ns;
 	bool json;
 	struct opts_args args;
 };
 
 #define AT(member, type) .offset = OPT_AT(struct store_opts, member, type)
+
+#define RETAIN_MIN_NS (24 * 3600 * NSEC_PER_SEC)
 
 static const struct opt store_options[] = {
 	{OPT_GROUP, .help = "Which store"},
@@ -36,6 +40,8 @@ static const struct opt store_options[] = {
 	{OPT_STRING, 0, "cluster", "NAME", AT(cluster, const char *),
 	 .help = "init of a fleet store: on all servers of that cluster, which "
 		 "remote_servers of their configuration names"},
+	{OPT_DURATION, 0, "retain", "AGE", AT(retain_ns, uint64_t), .min = RETAIN_MIN_NS,
+	 .help = "drop: the days (UTC) that ended longer ago go"},
 	{OPT_FLAG, 0, "json", AT(json, bool), .help = "sizes: as JSON"},
 	{OPT_END},
 };
@@ -46,6 +52,8 @@ static const struct opts_example store_examples[] = {
 	{"bpfprof store sizes", "what takes how much room"},
 	{"bpfprof store init --store clickhouse://db.example/profiles", "a fleet store"},
 	{"bpfprof store init --cluster main --store clickhouse://db1,db2/profiles", "on a cluster"},
+	{"bpfprof store drop --retain 30d --store clickhouse://db.example/profiles",
+	 "of a fleet store, once a day"},
 	{"bpfprof store ship --to clickhouse://db.example/profiles", "into it, what it lacks"},
 	{"bpfprof store ship --to file:/srv/profiles", "a pprof of each service and minute"},
 	{"bpfprof store ship --to otlp+http://collector.example", "as OTLP profiles"},
@@ -54,7 +62,7 @@ static const struct opts_example store_examples[] = {
 
 const struct opts_spec store_spec = {
 	.name = "store",
-	.usage = "store init|migrate|fsck|sizes|ship [--store URL] [--to URL] [--json]",
+	.usage = "store init|migrate|fsck|sizes|drop|ship [--store URL] [--to URL] [--json]",
 	.summary = "Make a store; prove that its ledger and its samples agree",
 	.details = "init     make an empty one; a file that is there already is left alone, and a\n"
 		   "         fleet store is given what it lacks\n"
@@ -64,6 +72,7 @@ const struct opts_spec store_spec = {
 		   "batch\n"
 		   "         in the ledger there once, and every host's chain of windows whole?\n"
 		   "sizes    what takes how much room\n"
+		   "drop     of a fleet store, the days that are older than --retain\n"
 		   "ship     what a sink has not got yet of a local store, and end",
 	.is_unprivileged = true,
 	.options = store_options,
@@ -262,14 +271,20 @@ static int fsck_fleet(const struct store_opts *opts)
 	return fleet_fsck_run(opts->store, opts->since, opts->until);
 }
 
+static int drop_fleet(const struct store_opts *opts)
+{
+	return fleet_drop_run(opts->store, opts->retain_ns);
+}
+
 static const struct action {
 	const char *name;
+	/* Of a local store; NULL: not there */
 	int (*run)(const struct store_opts *opts, const char *path);
 	int (*run_fleet)(const struct store_opts *opts); /* of a fleet store; NULL: not there */
 } actions[] = {
 	{"init", run_init, init_fleet}, {"migrate", run_migrate, migrate_fleet},
 	{"fsck", run_fsck, fsck_fleet}, {"sizes", run_sizes, NULL},
-	{"ship", run_ship, NULL},
+	{"drop", NULL, drop_fleet},	{"ship", run_ship, NULL},
 };
 
 enum { ACTION_CNT = sizeof(actions) / sizeof(*actions) };
@@ -292,16 +307,16 @@ static size_t find_action(const struct opts_list *operands)
 	if (i < ACTION_CNT)
 		return i;
 	if (!*name)
-		log_error("what is to be done is missing: init, migrate, fsck, sizes or ship (see "
+		log_error("what is to be done is missing: init, migrate, fsck, sizes, drop or ship "
+			  "(see "
 			  "bpfprof store --help)");
 	else if (nearest.best)
-		log_error(
-			"'%s' is none of init, migrate, fsck, sizes, ship (did you mean '%s'? see "
-			"bpfprof store --help)",
-			name, nearest.best);
+		log_error("'%s' is none of init, migrate, fsck, sizes, drop, ship (did you mean "
+			  "'%s'? see bpfprof store --help)",
+			  name, nearest.best);
 	else
-		log_error("'%s' is none of init, migrate, fsck, sizes, ship (see bpfprof store "
-			  "--help)",
+		log_error("'%s' is none of init, migrate, fsck, sizes, drop, ship (see bpfprof "
+			  "store --help)",
 			  name);
 	return ACTION_CNT;
 }
@@ -327,6 +342,9 @@ static bool check(const struct store_opts *opts, const struct action *action)
 		log_error("option '--cluster': '%s' is no cluster's name (wanted: letters, digits, "
 			  "'_', '-' and '.')",
 			  opts->cluster);
+	else if ((opts->retain_ns > 0) != (action->run_fleet == drop_fleet))
+		log_error("option '--retain': drop needs it, and nothing else has it (see bpfprof "
+			  "store --help)");
 	else if (!opts->to && action->run == run_ship)
 		log_error("option '--to' is missing: where to (--to clickhouse://HOST/DATABASE)");
 	else
@@ -357,6 +375,11 @@ static int run(const struct store_opts *opts)
 		return CLI_USAGE;
 	if (is_fleet(opts))
 		return run_on_fleet(opts, action);
+	if (!action->run) {
+		log_error("store %s: of a fleet store only (--store clickhouse://HOST/DATABASE)",
+			  action->name);
+		return CLI_USAGE;
+	}
 	if (store_arg_path(opts->store, &path))
 		return CLI_USAGE;
 	confine_reader(opts->to != NULL);

@@ -12,6 +12,7 @@
 #include "base/parse_time.h"
 #include "cli/cli.h"
 #include "cli/store_arg.h"
+#include "clickhouse/fleet_drop.h"
 #include "clickhouse/fleet_fsck.h"
 #include "clickhouse/schema.h"
 #include "store/shipper.h"
@@ -162,6 +163,32 @@ int fleet_fsck_run(const char *url, const char *since, const char *until)
 	}
 	log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
 	return CLI_FAILED;
+}
+
+int fleet_drop_run(const char *url, uint64_t retain_ns)
+{
+	_cleanup_(close_client) struct ch_client *client = NULL;
+	_cleanup_(buf_deinit) struct buf why;
+	const uint64_t now_ns = clock_realtime_ns();
+	struct fleet_drop dropped = {.partitions = 0};
+	int err = open_client(url, &client);
+
+	buf_init(&why, BUF_NO_MAX);
+	if (err)
+		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	err = fleet_schema_check(client, &why);
+	if (!err) {
+		err = fleet_drop(client, now_ns > retain_ns ? now_ns - retain_ns : 0, &dropped);
+		if (err)
+			ch_client_explain(client, &why);
+	}
+	if (!err || dropped.partitions)
+		log_info("store '%s': %" PRIu64 " days dropped, as %" PRIu64
+			 " partitions of its tables",
+			 ch_client_name(client), dropped.days, dropped.partitions);
+	if (err)
+		log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
+	return err ? CLI_FAILED : CLI_OK;
 }
 
 static void close_store(struct store **store)
