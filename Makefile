@@ -295,6 +295,16 @@ $(O)/tests/store_day: tests/bench/store_day.c $(O)/libbpfprof.a
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -o $@ $< $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
 
+# A fleet in one process, for scale tests and demonstrations: no part of the product.
+FLEET_SIM := $(wildcard tools/fleet-sim/*.c)
+
+.PHONY: fleet-sim
+fleet-sim: $(O)/fleet-sim ## what one host recorded, played as a whole fleet (build/fleet-sim --help)
+
+$(O)/fleet-sim: $(FLEET_SIM) $(wildcard tools/fleet-sim/*.h) $(O)/libbpfprof.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -iquote tools/fleet-sim -o $@ $(FLEET_SIM) $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
+
 .PHONY: bench-top
 bench-top: all ## what the live table costs beside perf top
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
