@@ -35,7 +35,7 @@ static const struct opt store_options[] = {
 	{OPT_STRING, 0, "to", "URL", AT(to, const char *),
 	 .help = "ship: the sink, as agent --sink has it"},
 	{OPT_STRING, 0, "since", "TIME", AT(since, const char *),
-	 .help = "fsck of a fleet store: from that day (UTC) on"},
+	 .help = "fsck and rollup of a fleet store: from that day (UTC) on"},
 	{OPT_STRING, 0, "until", "TIME", AT(until, const char *), .help = "... and up to that one"},
 	{OPT_STRING, 0, "cluster", "NAME", AT(cluster, const char *),
 	 .help = "init of a fleet store: on all servers of that cluster, which "
@@ -57,23 +57,28 @@ static const struct opts_example store_examples[] = {
 	{"bpfprof store ship --to clickhouse://db.example/profiles", "into it, what it lacks"},
 	{"bpfprof store ship --to file:/srv/profiles", "a pprof of each service and minute"},
 	{"bpfprof store ship --to otlp+http://collector.example", "as OTLP profiles"},
+	{"bpfprof store rollup --store clickhouse://db.example/profiles", "sums by hour and day"},
 	{NULL},
 };
 
 const struct opts_spec store_spec = {
 	.name = "store",
-	.usage = "store init|migrate|fsck|sizes|drop|ship [--store URL] [--to URL] [--json]",
+	.usage = "store init|migrate|fsck|sizes|drop|ship|rollup [--store URL] [--to URL] [--json]",
 	.summary = "Make a store; prove that its ledger and its samples agree",
-	.details = "init     make an empty one; a file that is there already is left alone, and a\n"
-		   "         fleet store is given what it lacks\n"
-		   "migrate  bring one of an older version up; the agent does so when it starts\n"
-		   "fsck     read everything and compare: a line for each finding, and status 1\n"
-		   "         where there is one; beside the agent, too. Of a fleet store: is every "
-		   "batch\n"
-		   "         in the ledger there once, and every host's chain of windows whole?\n"
-		   "sizes    what takes how much room\n"
-		   "drop     of a fleet store, the days that are older than --retain\n"
-		   "ship     what a sink has not got yet of a local store, and end",
+	.details =
+		"init     make an empty one; a file that is there already is left alone, and a\n"
+		"         fleet store is given what it lacks\n"
+		"migrate  bring one of an older version up; the agent does so when it starts\n"
+		"fsck     read everything and compare: a line for each finding, and status 1\n"
+		"         where there is one; beside the agent, too. Of a fleet store: is every "
+		"batch\n"
+		"         in the ledger there once, and every host's chain of windows whole?\n"
+		"sizes    what takes how much room\n"
+		"drop     of a fleet store, the days that are older than --retain\n"
+		"ship     what a sink has not got yet of a local store, and end\n"
+		"rollup   add up a fleet store's hours and days that are over, as far as that is "
+		"not\n"
+		"         done, or windows came late; to be run every hour",
 	.is_unprivileged = true,
 	.options = store_options,
 	.examples = store_examples,
@@ -276,16 +281,23 @@ static int drop_fleet(const struct store_opts *opts)
 	return fleet_drop_run(opts->store, opts->retain_ns);
 }
 
+static int roll_up_fleet(const struct store_opts *opts)
+{
+	return fleet_rollup_run(opts->store, opts->since, opts->until);
+}
+
 static const struct action {
 	const char *name;
-	/* Of a local store; NULL: not there */
-	int (*run)(const struct store_opts *opts, const char *path);
+	int (*run)(const struct store_opts *opts, const char *path); /* NULL: a fleet store's */
 	int (*run_fleet)(const struct store_opts *opts); /* of a fleet store; NULL: not there */
 } actions[] = {
-	{"init", run_init, init_fleet}, {"migrate", run_migrate, migrate_fleet},
-	{"fsck", run_fsck, fsck_fleet}, {"sizes", run_sizes, NULL},
-	{"drop", NULL, drop_fleet},	{"ship", run_ship, NULL},
+	{"init", run_init, init_fleet},	 {"migrate", run_migrate, migrate_fleet},
+	{"fsck", run_fsck, fsck_fleet},	 {"sizes", run_sizes, NULL},
+	{"drop", NULL, drop_fleet},	 {"ship", run_ship, NULL},
+	{"rollup", NULL, roll_up_fleet},
 };
+
+#define ACTION_NAMES "init, migrate, fsck, sizes, drop, ship"
 
 enum { ACTION_CNT = sizeof(actions) / sizeof(*actions) };
 
@@ -307,16 +319,16 @@ static size_t find_action(const struct opts_list *operands)
 	if (i < ACTION_CNT)
 		return i;
 	if (!*name)
-		log_error("what is to be done is missing: init, migrate, fsck, sizes, drop or ship "
-			  "(see "
-			  "bpfprof store --help)");
+		log_error("what is to be done is missing: " ACTION_NAMES
+			  " or rollup (see bpfprof store "
+			  "--help)");
 	else if (nearest.best)
-		log_error("'%s' is none of init, migrate, fsck, sizes, drop, ship (did you mean "
-			  "'%s'? see bpfprof store --help)",
+		log_error("'%s' is none of " ACTION_NAMES
+			  ", rollup (did you mean '%s'? see bpfprof "
+			  "store --help)",
 			  name, nearest.best);
 	else
-		log_error("'%s' is none of init, migrate, fsck, sizes, drop, ship (see bpfprof "
-			  "store --help)",
+		log_error("'%s' is none of " ACTION_NAMES ", rollup (see bpfprof store --help)",
 			  name);
 	return ACTION_CNT;
 }
@@ -332,9 +344,11 @@ static bool check(const struct store_opts *opts, const struct action *action)
 		log_error("option '--json': of sizes only (see bpfprof store --help)");
 	else if (opts->to && action->run != run_ship)
 		log_error("option '--to': of ship only (see bpfprof store --help)");
-	else if ((opts->since || opts->until) && (action->run != run_fsck || !is_fleet(opts)))
-		log_error("options '--since' and '--until': of fsck of a fleet store only (see "
-			  "bpfprof store --help)");
+	else if ((opts->since || opts->until) &&
+		 ((action->run_fleet != fsck_fleet && action->run_fleet != roll_up_fleet) ||
+		  !is_fleet(opts)))
+		log_error("options '--since' and '--until': of fsck and rollup of a fleet store "
+			  "only (see bpfprof store --help)");
 	else if (opts->cluster && (action->run != run_init || !is_fleet(opts)))
 		log_error("option '--cluster': of init of a fleet store only (see bpfprof store "
 			  "--help)");

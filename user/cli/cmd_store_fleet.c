@@ -14,6 +14,7 @@
 #include "cli/store_arg.h"
 #include "clickhouse/fleet_drop.h"
 #include "clickhouse/fleet_fsck.h"
+#include "clickhouse/rollup.h"
 #include "clickhouse/schema.h"
 #include "store/shipper.h"
 
@@ -127,6 +128,8 @@ static int tell_fsck(const char *name, const struct fleet_fsck *result, const st
 			   "; %" PRIu64 " tombstones of %" PRIu64 " lost windows with %" PRIu64
 			   " samples",
 			   result->tombstones, result->lost_windows, result->lost_samples);
+	if (result->rolled)
+		buf_printf(&line, "; %" PRIu64 " hours and days rolled up", result->rolled);
 	if (result->findings) {
 		log_error("store '%s': %" PRIu64 " finding%s in %s", name, result->findings,
 			  result->findings == 1 ? "" : "s", buf_cstr(&line));
@@ -136,17 +139,18 @@ static int tell_fsck(const char *name, const struct fleet_fsck *result, const st
 	return status;
 }
 
-int fleet_fsck_run(const char *url, const char *since, const char *until)
+/* What is asked of a fleet's store, of the days from @from_ns to @to_ns. Returns 0 with the exit
+ * status in *@status, or negative errno as ch_client_query(). */
+typedef int fleet_days_fn(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, int *status);
+
+static int on_days(const char *url, const char *since, const char *until, fleet_days_fn *fn)
 {
 	_cleanup_(close_client) struct ch_client *client = NULL;
-	_cleanup_(buf_deinit) struct buf findings;
 	_cleanup_(buf_deinit) struct buf why;
 	const uint64_t now_ns = clock_realtime_ns();
 	uint64_t from_ns = 0, to_ns = UINT64_MAX;
-	struct fleet_fsck result;
-	int err;
+	int status = CLI_FAILED, err;
 
-	buf_init(&findings, BUF_NO_MAX);
 	buf_init(&why, BUF_NO_MAX);
 	if (take_time("--since", since, now_ns, &from_ns) ||
 	    take_time("--until", until, now_ns, &to_ns))
@@ -156,9 +160,9 @@ int fleet_fsck_run(const char *url, const char *since, const char *until)
 		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
 	err = fleet_schema_check(client, &why);
 	if (!err) {
-		err = fleet_fsck(client, from_ns, to_ns, &result, &findings);
+		err = fn(client, from_ns, to_ns, &status);
 		if (!err)
-			return tell_fsck(ch_client_name(client), &result, &findings);
+			return status;
 		ch_client_explain(client, &why);
 	}
 	log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
@@ -189,6 +193,52 @@ int fleet_drop_run(const char *url, uint64_t retain_ns)
 	if (err)
 		log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
 	return err ? CLI_FAILED : CLI_OK;
+}
+
+static int check_days(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, int *status)
+{
+	_cleanup_(buf_deinit) struct buf findings;
+	struct fleet_fsck result;
+	int err;
+
+	buf_init(&findings, BUF_NO_MAX);
+	err = fleet_fsck(client, from_ns, to_ns, &result, &findings);
+	if (!err)
+		*status = tell_fsck(ch_client_name(client), &result, &findings);
+	return err;
+}
+
+int fleet_fsck_run(const char *url, const char *since, const char *until)
+{
+	return on_days(url, since, until, check_days);
+}
+
+static int roll_up_days(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, int *status)
+{
+	_cleanup_(buf_deinit) struct buf lines;
+	struct rollup_result result;
+	int err;
+
+	buf_init(&lines, BUF_NO_MAX);
+	err = rollup_run(client, from_ns, to_ns, clock_realtime_ns(), &result, &lines);
+	if (err)
+		return err;
+	*status = cli_print(&lines);
+	log_info("store '%s': %" PRIu64 " hours and %" PRIu64 " days rolled up into %" PRIu64
+		 " rows; %" PRIu64 " and %" PRIu64 " were good",
+		 ch_client_name(client), result.hours_made, result.days_made, result.rows,
+		 result.hours_good, result.days_good);
+	if (result.left) {
+		log_warn("store '%s': %" PRIu64 " could not be, and are read from samples",
+			 ch_client_name(client), result.left);
+		*status = CLI_FAILED;
+	}
+	return 0;
+}
+
+int fleet_rollup_run(const char *url, const char *since, const char *until)
+{
+	return on_days(url, since, until, roll_up_days);
 }
 
 static void close_store(struct store **store)

@@ -18,6 +18,9 @@ int fleet_fsck_run(const char *url, const char *since, const char *until);
 /* Drop the days at @url that are over for longer than @retain_ns. */
 int fleet_drop_run(const char *url, uint64_t retain_ns);
 
+/* Bring the roll-ups at @url up to the ledger, of the same days. */
+int fleet_rollup_run(const char *url, const char *since, const char *until);
+
 /* Ship what sink @url has not got yet of the local store @path. */
 int fleet_ship_run(const char *path, const char *url);
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/hmap.h"
 #include "base/reader.h"
+#include "clickhouse/rollup.h"
 #include "clickhouse/rowbinary.h"
 #include "clickhouse/schema.h"
 
@@ -405,6 +406,16 @@ static int count_day(struct check *check, uint64_t *parts)
 	return rd.err;
 }
 
+static int check_rollups(struct check *check)
+{
+	const uint64_t from_s = (uint64_t)check->day * ROLLUP_DAY_S;
+
+	if (from_s + ROLLUP_DAY_S > UINT32_MAX)
+		return 0;
+	return rollup_check(check->client, (uint32_t)from_s, (uint32_t)from_s + ROLLUP_DAY_S,
+			    check->out, &check->result->rolled, &check->result->findings);
+}
+
 static int check_day(struct check *check)
 {
 	uint64_t parts = 0;
@@ -418,6 +429,8 @@ static int check_day(struct check *check)
 		err = check_samples(check);
 	if (!err)
 		err = check_dictionary(check);
+	if (!err)
+		err = check_rollups(check);
 	check->result->days++;
 	return err;
 }

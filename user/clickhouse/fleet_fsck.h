@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The proof that a fleet store has everything once: day by day (UTC), the ledger beside the samples
- * that it tells of, the dictionary beside what is named, and every host's chain of seqs, across the
- * days. The server compares; what comes back is what differs.
+ * that it tells of, the dictionary beside what is named, every host's chain of seqs, across the
+ * days, and the roll-ups. The server compares; what comes back is what differs.
  */
 #ifndef BPFPROF_CLICKHOUSE_FLEET_FSCK_H
 #define BPFPROF_CLICKHOUSE_FLEET_FSCK_H
@@ -18,6 +18,7 @@ struct fleet_fsck {
 	uint64_t windows; /* as they were recorded */
 	uint64_t batches, rows, samples;
 	uint64_t tombstones, lost_windows, lost_samples; /* told by the ledger: no findings */
+	uint64_t rolled; /* hours and days whose sums are good, and were compared */
 	uint64_t findings;
 };
 

@@ -11,6 +11,10 @@
 
 #define VALUES "n Int64, v1 Int64, v2 Int64, v3 Int64, v Array(Int64)"
 
+#define ROLLUP_COLUMNS                                                                    \
+	"service LowCardinality(String), version LowCardinality(String), kind UInt64, h " \
+	"DateTime('UTC'), stack UInt64, built UInt64, " VALUES
+
 const struct fleet_table fleet_tables[] = {
 	{
 		.name = "samples",
@@ -92,13 +96,29 @@ const struct fleet_table fleet_tables[] = {
 	},
 	{
 		.name = "rollup_1h",
-		.columns = "service LowCardinality(String), version LowCardinality(String), "
-			   "kind UInt64, h DateTime('UTC'), stack UInt64, built UInt64, " VALUES,
+		.columns = ROLLUP_COLUMNS,
 		.version = "built",
 		.partition = "toYYYYMM(h)",
 		.primary = "service, version, kind, h",
 		.order = "service, version, kind, h, stack",
 		.shard = "stack",
+	},
+	{
+		.name = "rollup_1d",
+		.columns = ROLLUP_COLUMNS,
+		.version = "built",
+		.partition = "toYYYYMM(h)",
+		.primary = "service, version, kind, h",
+		.order = "service, version, kind, h, stack",
+	},
+	{
+		.name = "rollups",
+		.columns = "span UInt32, h DateTime('UTC'), done UInt8, built UInt64, windows "
+			   "UInt64, state UInt64, rows UInt64",
+		.version = "built",
+		.partition = "",
+		.primary = "span, h, done",
+		.order = "span, h, done",
 	},
 	{
 		.name = "migrations",
@@ -112,6 +132,12 @@ const struct fleet_table fleet_tables[] = {
 };
 
 const size_t fleet_table_cnt = sizeof(fleet_tables) / sizeof(*fleet_tables);
+
+#define ROLLUP_CODECS                                                                            \
+	" MODIFY COLUMN h DateTime('UTC') CODEC(Delta(4), ZSTD(1)), MODIFY COLUMN stack UInt64 " \
+	"CODEC(ZSTD(1)), MODIFY COLUMN n Int64 CODEC(ZSTD(3)), MODIFY COLUMN v1 Int64 "          \
+	"CODEC(ZSTD(3)), MODIFY COLUMN v2 Int64 CODEC(ZSTD(1)), MODIFY COLUMN v3 Int64 "         \
+	"CODEC(ZSTD(1)), MODIFY COLUMN v Array(Int64) CODEC(ZSTD(1))"
 
 /* What the columns of samples and others are stored as, where the server has codecs. */
 static const char *const codecs[] = {
@@ -132,6 +158,8 @@ static const char *const codecs[] = {
 	"sources MODIFY COLUMN vals Array(String) CODEC(ZSTD(3)), "
 	"MODIFY COLUMN keys Array(String) CODEC(ZSTD(3))",
 	"batches MODIFY COLUMN ledger String CODEC(ZSTD(3))",
+	"rollup_1h" ROLLUP_CODECS,
+	"rollup_1d" ROLLUP_CODECS,
 };
 
 void fleet_add_keys(const struct fleet_table *table, struct buf *out)

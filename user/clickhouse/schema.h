@@ -23,7 +23,10 @@
  *	          sum. reason != '' is a tombstone: windows
  *	          seq..last_seq are lost. prev_seq is the last_seq of what came before, so that
  *	          the chain has no hole where nothing is missing
- *	rollup_1h sums by hour, without hosts; made again where batches came late
+ *	rollup_1h sums by hour, without hosts; rollup_1d by day. Of the rows with one key that with
+ *	          the latest build counts
+ *	rollups   what of them there is: spans (seconds), the build that was begun last (done 0) and
+ *	          that which is done, and what of the ledger it was made of (rollup.h)
  *
  * stacks, frames and sources are there for each day (UTC) on which samples name them, so that a day
  * is dropped as a whole. Columns are what 18.16 and today's releases both have; where there are
@@ -40,7 +43,8 @@
 #include "clickhouse/client.h"
 
 enum {
-	FLEET_SCHEMA_VERSION = 1,
+	FLEET_SCHEMA_VERSION = 2,
+	FLEET_SCHEMA_ROLLUPS = 2, /* from that version on there are roll-ups (rollup.h) */
 	FLEET_VALUE_COLUMNS = 4, /* n, v1 .. v3 */
 	FLEET_WINDOW_KIND = 0, /* of batches: the window itself */
 	FLEET_CLUSTER_MAX = 64, /* bytes of a cluster's name, with the NUL */

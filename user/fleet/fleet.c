@@ -212,8 +212,7 @@ static const struct store_source_ops fleet_ops = {
 static int check_schema(struct fleet *fleet, struct buf *why)
 {
 	const char *name = ch_client_name(fleet->client);
-	uint32_t version;
-	int err = fleet_schema_version(fleet->client, &version);
+	int err = fleet_schema_version(fleet->client, &fleet->version);
 
 	if (err == -ENOENT) {
 		buf_printf(why,
@@ -222,11 +221,11 @@ static int check_schema(struct fleet *fleet, struct buf *why)
 			   name);
 	} else if (err) {
 		explain(fleet, err, why);
-	} else if (version > FLEET_SCHEMA_VERSION) {
+	} else if (fleet->version > FLEET_SCHEMA_VERSION) {
 		buf_printf(why,
 			   "store '%s' was made by a newer bpfprof (version %u; this is %d): read "
 			   "it with that one",
-			   name, version, FLEET_SCHEMA_VERSION);
+			   name, fleet->version, FLEET_SCHEMA_VERSION);
 		err = -EPROTO;
 	}
 	return err;

@@ -185,13 +185,20 @@ void fleet_add_windows(const struct fleet_ask *ask, uint32_t first_hour, uint32_
 		   FLEET_WINDOW_KIND, ask->from_ns, ask->to_ns);
 }
 
+void fleet_add_kinds(const struct fleet_ask *ask, struct buf *sql)
+{
+	buf_add_str(sql, "kind IN (");
+	for (size_t i = 0; i < ask->kinds.cnt; i++)
+		buf_printf(sql, "%s%" PRIu64, i ? ", " : "", ask->kinds.items[i].id);
+	buf_add_char(sql, ')');
+}
+
 void fleet_add_samples(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
 		       struct buf *sql)
 {
-	buf_add_str(sql, "samples FINAL WHERE kind IN (");
-	for (size_t i = 0; i < ask->kinds.cnt; i++)
-		buf_printf(sql, "%s%" PRIu64, i ? ", " : "", ask->kinds.items[i].id);
-	buf_add_str(sql, ") AND ");
+	buf_add_str(sql, "samples FINAL WHERE ");
+	fleet_add_kinds(ask, sql);
+	buf_add_str(sql, " AND ");
 	add_hours(first_hour, last_hour, sql);
 	buf_add_str(sql, buf_cstr(&ask->services));
 	buf_add_str(sql,
@@ -246,11 +253,12 @@ void fleet_add_label(const char *key, struct buf *sql)
 
 /* --- Parts --- */
 
-static int add_hour(struct fleet_plan *plan, uint32_t hour, uint64_t window_cnt, uint64_t *sum)
+static int add_hour(struct fleet_plan *plan, uint32_t hour, bool is_apart, uint64_t window_cnt,
+		    uint64_t *sum)
 {
 	int err;
 
-	if (plan->cnt && *sum + window_cnt <= FLEET_WINDOWS_MAX) {
+	if (plan->cnt && !is_apart && *sum + window_cnt <= FLEET_WINDOWS_MAX) {
 		*sum += window_cnt;
 		plan->items[plan->cnt - 1].last = hour;
 		return 0;
@@ -263,12 +271,14 @@ static int add_hour(struct fleet_plan *plan, uint32_t hour, uint64_t window_cnt,
 	return 0;
 }
 
-int fleet_plan_init(struct fleet_plan *plan, const struct fleet_ask *ask)
+int fleet_plan_init(struct fleet_plan *plan, const struct fleet_ask *ask,
+		    const struct fleet_rolled *rolled)
 {
 	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
 	struct reader rd;
 	uint64_t sum = 0;
+	bool is_apart = false; /* sums lie between the hours */
 	int err;
 
 	*plan = (struct fleet_plan){.cnt = 0};
@@ -283,8 +293,14 @@ int fleet_plan_init(struct fleet_plan *plan, const struct fleet_ask *ask)
 		uint32_t hour = reader_u32(&rd);
 		uint64_t window_cnt = reader_u64(&rd);
 
-		if (!rd.err)
-			err = add_hour(plan, hour, window_cnt, &sum);
+		if (rd.err)
+			break;
+		if (rolled && fleet_rolled_has(rolled, hour)) {
+			is_apart = true;
+			continue;
+		}
+		err = add_hour(plan, hour, is_apart, window_cnt, &sum);
+		is_apart = false;
 	}
 	return err ? err : fleet_read_end(ask->fleet, &rd);
 }

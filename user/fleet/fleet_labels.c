@@ -200,7 +200,7 @@ static int ask_sums(const struct fleet_ask *ask, struct label_sums *sums)
 	_cleanup_(buf_deinit) struct buf answer;
 	struct fleet_plan plan;
 	struct reader rd;
-	int err = fleet_plan_init(&plan, ask);
+	int err = fleet_plan_init(&plan, ask, NULL);
 
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);

@@ -149,6 +149,7 @@ static void add_condition(struct fleet_ask *ask, const struct combination *combi
 	for (size_t i = 0; i < combination->cnt; i++)
 		are_columns &= fleet_is_column(combination->keys[i]);
 	buf_printf(&ask->services, " AND service IN (%s)", buf_cstr(&accepted->services));
+	ask->needs_sources = !are_columns;
 	if (!are_columns) {
 		buf_add_str(sql, " AND (host, src) IN (SELECT host, src FROM sources WHERE 1");
 		fleet_add_days(ask, sql);

@@ -6,6 +6,7 @@
 #include "base/hmap.h"
 #include "base/reader.h"
 #include "clickhouse/client.h"
+#include "clickhouse/rollup.h"
 #include "clickhouse/rowbinary.h"
 #include "clickhouse/schema.h"
 #include "fleet/fleet.h"
@@ -40,6 +41,7 @@ struct fleet_dict {
 struct fleet {
 	struct store_source source; /* first: its address is the fleet's */
 	struct ch_client *client; /* owned */
+	uint32_t version; /* of its schema */
 	struct fleet_dict dict;
 	char logged[STORE_SOURCE_WHY_BYTES]; /* what was said last: once is enough */
 };
@@ -74,6 +76,7 @@ struct fleet_ask {
 	uint32_t value_cnt; /* the most columns that one of the kinds has */
 	struct buf services; /* of samples: " AND service IN (...)", "": all */
 	struct buf sources; /* of samples: " AND (host, src) IN (...)", "": all */
+	bool needs_sources; /* whether a sample is asked for depends on its host's labels */
 	bool is_empty; /* no source has the labels that are asked for */
 };
 
@@ -95,6 +98,9 @@ void fleet_add_days(const struct fleet_ask *ask, struct buf *sql);
 /* Append "batches WHERE ...": the rows of complete windows in the range, of @last_hour too. */
 void fleet_add_windows(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
 		       struct buf *sql);
+
+/* Append "kind IN (...)". */
+void fleet_add_kinds(const struct fleet_ask *ask, struct buf *sql);
 
 /* Append "samples FINAL WHERE ...": the rows that are asked for, of these hours. */
 void fleet_add_samples(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
@@ -126,8 +132,38 @@ struct fleet_plan {
 	size_t cnt, cap;
 };
 
-/* The parts of the range that have windows. 0 or negative errno; release with free(plan->items). */
-int fleet_plan_init(struct fleet_plan *plan, const struct fleet_ask *ask);
+struct fleet_rolled;
+
+/* The parts of the range that have windows, without the hours of @rolled (NULL: none). 0 or
+ * negative errno; release with free(plan->items). */
+int fleet_plan_init(struct fleet_plan *plan, const struct fleet_ask *ask,
+		    const struct fleet_rolled *rolled);
+
+/* --- fleet_rolled.c --- */
+
+enum { FLEET_SPANS_MAX = 1000 /* in one question */ };
+
+/* What is read as sums. */
+struct fleet_rolled {
+	struct rollup_spans hours, days;
+};
+
+/* Find them; none where hosts' labels are asked for. 0 or negative errno; release with
+ * fleet_rolled_deinit() in either case. */
+int fleet_rolled_init(struct fleet_rolled *rolled, const struct fleet_ask *ask);
+void fleet_rolled_deinit(struct fleet_rolled *rolled);
+
+/* Is the hour that begins at @hour_s among them? */
+bool fleet_rolled_has(const struct fleet_rolled *rolled, uint32_t hour_s);
+
+/* Append "rollup_1h FINAL WHERE ...": the rows that are asked for, of @cnt (at least one) spans of
+ * one length. */
+void fleet_add_rolled(const struct fleet_ask *ask, const struct rollup_span *spans, size_t cnt,
+		      struct buf *sql);
+
+/* *@is_good: what was read of them since is what they were found to be. 0 or negative errno. */
+int fleet_rolled_check(const struct fleet_rolled *rolled, const struct fleet_ask *ask,
+		       bool *is_good);
 
 /* --- fleet_match.c --- */
 

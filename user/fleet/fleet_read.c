@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "fleet/fleet_priv.h"
 #include "profile/profile_import.h"
 
@@ -95,9 +96,9 @@ static void add_label_names(const struct store_query *query, struct buf *sql)
 		buf_printf(sql, ", l%zu", nr++);
 }
 
-static void add_columns(const struct fleet_ask *ask, struct buf *sql)
+static void add_columns(const struct fleet_ask *ask, const char *pair, struct buf *sql)
 {
-	buf_add_str(sql, "SELECT service, kind, stack, host, src");
+	buf_printf(sql, "SELECT service, kind, stack%s", pair);
 	for (uint32_t i = 0; i < ask->value_cnt && i < FLEET_VALUE_COLUMNS; i++) {
 		buf_add_str(sql, ", ");
 		fleet_add_value(i, sql);
@@ -107,9 +108,24 @@ static void add_columns(const struct fleet_ask *ask, struct buf *sql)
 	buf_add_str(sql, " FROM ");
 }
 
+/* Where rows of samples, or of sums, are read from. */
+struct part {
+	const struct fleet_hours *hours; /* of samples; NULL: of sums */
+	const struct rollup_span *spans;
+	size_t span_cnt;
+};
+
+static void add_part(const struct fleet_ask *ask, const struct part *part, struct buf *sql)
+{
+	add_columns(ask, part->hours ? ", host, src" : "", sql);
+	if (part->hours)
+		fleet_add_samples(ask, part->hours->first, part->hours->last, sql);
+	else
+		fleet_add_rolled(ask, part->spans, part->span_cnt, sql);
+}
+
 /* Rows of (service, kind, stack, labels, sums). */
-static void add_question(const struct reading *reading, const struct fleet_hours *hours,
-			 struct buf *sql)
+static void add_question(const struct reading *reading, const struct part *part, struct buf *sql)
 {
 	const struct fleet_ask *ask = &reading->ask;
 	const char *pair = keeps_all(reading) ? ", host, src" : "";
@@ -118,8 +134,7 @@ static void add_question(const struct reading *reading, const struct fleet_hours
 	add_label_names(ask->query, sql);
 	add_values(ask, sql);
 	buf_add_str(sql, " FROM (");
-	add_columns(ask, sql);
-	fleet_add_samples(ask, hours->first, hours->last, sql);
+	add_part(ask, part, sql);
 	buf_add_str(sql, ") AS a");
 	if (needs_sources(ask->query)) {
 		buf_add_str(sql, " ANY LEFT JOIN (SELECT host, src");
@@ -245,28 +260,84 @@ static int read_row(struct reading *reading, struct reader *rd)
 	return 0;
 }
 
-static int ask_rows(struct reading *reading)
+static int ask_part(struct reading *reading, const struct part *part)
 {
 	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
 	struct fleet *fleet = reading->ask.fleet;
-	struct fleet_plan plan;
 	struct reader rd;
-	int err = fleet_plan_init(&plan, &reading->ask);
+	int err;
 
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
+	add_question(reading, part, &sql);
+	err = fleet_query(fleet, &sql, &answer);
+	reader_init(&rd, answer.data, answer.len);
+	while (!err && !reader_done(&rd))
+		err = read_row(reading, &rd);
+	return err ? err : fleet_read_end(fleet, &rd);
+}
+
+static int ask_spans(struct reading *reading, const struct rollup_spans *spans)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < spans->cnt && !err; i += FLEET_SPANS_MAX) {
+		const size_t rest = spans->cnt - i;
+		const struct part part = {
+			.spans = spans->items + i,
+			.span_cnt = rest < FLEET_SPANS_MAX ? rest : FLEET_SPANS_MAX,
+		};
+
+		err = ask_part(reading, &part);
+	}
+	return err;
+}
+
+/* The hours that @rolled has not. */
+static int ask_samples(struct reading *reading, const struct fleet_rolled *rolled)
+{
+	struct fleet_plan plan;
+	int err = fleet_plan_init(&plan, &reading->ask, rolled);
+
 	for (size_t i = 0; i < plan.cnt && !err; i++) {
-		buf_reset(&sql);
-		add_question(reading, &plan.items[i], &sql);
-		err = fleet_query(fleet, &sql, &answer);
-		reader_init(&rd, answer.data, answer.len);
-		while (!err && !reader_done(&rd))
-			err = read_row(reading, &rd);
-		if (!err)
-			err = fleet_read_end(fleet, &rd);
+		const struct part part = {.hours = &plan.items[i]};
+
+		err = ask_part(reading, &part);
 	}
 	free(plan.items);
+	return err;
+}
+
+/* *@is_good: the sums were not replaced meanwhile. */
+static int ask_sums(struct reading *reading, const struct fleet_rolled *rolled, bool *is_good)
+{
+	int err = ask_spans(reading, &rolled->days);
+
+	if (!err)
+		err = ask_spans(reading, &rolled->hours);
+	return err ? err : fleet_rolled_check(rolled, &reading->ask, is_good);
+}
+
+static int ask_rows(struct reading *reading)
+{
+	struct fleet_rolled rolled = {.hours = {.cnt = 0}};
+	bool is_good = true;
+	int err = 0;
+
+	if (!keeps_all(reading) && !needs_sources(reading->ask.query))
+		err = fleet_rolled_init(&rolled, &reading->ask);
+	if (!err)
+		err = ask_sums(reading, &rolled, &is_good);
+	if (!is_good) {
+		log_debug("fleet: roll-ups are being made anew: samples are read");
+		fleet_rolled_deinit(&rolled);
+		hmap_clear(&reading->index);
+		reading->cnt = 0;
+	}
+	if (!err)
+		err = ask_samples(reading, &rolled);
+	fleet_rolled_deinit(&rolled);
 	return err;
 }
 

@@ -291,7 +291,7 @@ static int ask_parts(struct summing *summing)
 	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
 	struct fleet_plan plan;
-	int err = fleet_plan_init(&plan, &summing->ask);
+	int err = fleet_plan_init(&plan, &summing->ask, NULL);
 
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
