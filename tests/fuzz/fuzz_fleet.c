@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a fleet's server answers to the questions that the fleet's store asks of it: the first byte
- * chooses which, then come answers, each behind its length in two bytes, in the order in which they
- * are asked for. Whatever they are, the profile that comes of them can be walked.
+ * chooses which, and whether there are roll-ups, then come answers, each behind its length in two
+ * bytes, in the order in which they are asked for. Whatever they are, the profile that comes of
+ * them can be walked.
  */
 #include <stdint.h>
 
 #include "../unit/fake_clickhouse.h"
 #include "base/log.h"
 #include "base/reader.h"
+#include "clickhouse/schema.h"
 #include "fleet/fleet.h"
 #include "profile/profile.h"
 
@@ -99,12 +101,15 @@ static int tell_kind(void *arg, const char *name, const struct profile_value_typ
 static void ask(struct store_source *source, unsigned int which)
 {
 	static const char *const by[] = {"service", "comm", NULL};
+	static const char *const by_service[] = {"service", NULL};
 	static const struct store_match where[] = {{"service", "web*"}, {"host", "*a*"}};
 	struct store_query query = {.from_ns = NOON_S * UINT64_C(1000000000),
 				    .to_ns = (NOON_S + HOUR_S) * UINT64_C(1000000000) + 1};
 	struct store_coverage coverage;
 	struct ledger ledger;
 
+	if (which & 16)
+		query.by = by_service;
 	if (which & 8) {
 		query.where = where;
 		query.where_cnt = 2;
@@ -141,6 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	fake_answer = next_answer;
+	fake_number = data[0] & 16 ? FLEET_SCHEMA_ROLLUPS : 1;
 	buf_init(&why, BUF_NO_MAX);
 	if (fleet_open("clickhouse://fake", &source, &why))
 		abort();

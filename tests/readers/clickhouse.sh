@@ -59,6 +59,22 @@ store = sqlite3.connect(sys.argv[1])
 store.execute("UPDATE sink SET seq=0")
 store.commit()' "$store"
 done
+# top NAME: of whole hours, which no label but the service is asked of.
+top()
+{
+	bpfprof_into 0 "$1" query top --store "$url" --since 2026-11-20T12:00:00Z --until 2026-11-20T14:00:00Z --by service
+}
+holds "samples are asked" top samples
+holds "hours and days are rolled up" bpfprof_into 0 rollup store rollup --store "$url"
+holds "... all of them" told "2 hours and 1 days rolled up into [1-9]" rollup.err
+sql "CREATE TABLE nothing AS samples"
+sql "RENAME TABLE samples TO kept, nothing TO samples"
+holds "... and read instead" top sums
+holds "... with the same answer" cmp "$out/samples" "$out/sums"
+sql "DROP TABLE samples"
+sql "RENAME TABLE kept TO samples"
+holds "... fsck compares them" bpfprof_into 0 fsck store fsck --store "$url"
+holds "... all of them" told "; 3 hours and days rolled up$" fsck.err
 sql "INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v FROM samples
 	LIMIT 1"
 sql "DELETE FROM stacks WHERE stack = (SELECT min(stack) FROM stacks)"

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "clickhouse/rowbinary.h"
+#include "clickhouse/schema.h"
 #include "fake_clickhouse.h"
 #include "fleet/fleet.h"
 #include "store/key_list.h"
@@ -27,6 +28,10 @@ static struct {
 	size_t cnt;
 	uint64_t windows; /* in each of two hours */
 	int err; /* of everything */
+	bool has_label; /* rows have one */
+	bool is_rolled; /* the first of them has sums */
+	uint64_t built; /* of these, as they are told next */
+	uint64_t begun; /* of the build that is told after that; 0: the same */
 	const char *cut; /* the answer to what has this in it lacks its last byte */
 } server;
 
@@ -36,6 +41,8 @@ static void forget(void)
 		free(server.asked[i]);
 	memset(&server, 0, sizeof(server));
 	server.windows = 60;
+	server.built = 9;
+	fake_number = 1;
 }
 
 /* The questions that have @text in them. */
@@ -91,13 +98,39 @@ static void answer_windows(struct buf *out)
 	}
 }
 
-/* By no label: every stack once. */
+static void answer_states(struct buf *out)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		rb_add_u32(out, (uint32_t)(NOON_NS / NSEC_PER_SEC) + i * 3600);
+		rb_add_u64(out, server.windows);
+		rb_add_u64(out, 1234 + i);
+		rb_add_u64(out, 0);
+		rb_add_u64(out, 0);
+	}
+}
+
+/* Of the second hour a window was late. */
+static void answer_rolled(struct buf *out)
+{
+	for (uint32_t i = 0; i < 2 && server.is_rolled; i++) {
+		rb_add_u32(out, (uint32_t)(NOON_NS / NSEC_PER_SEC) + i * 3600);
+		rb_add_u64(out, server.windows - i);
+		rb_add_u64(out, 1234);
+		rb_add_u64(out, server.built);
+		rb_add_u64(out, 3);
+	}
+	server.built = server.begun ? server.begun : server.built;
+}
+
+/* By no label, or one: every stack once. */
 static void answer_rows(struct buf *out)
 {
 	for (uint64_t stack = STACK; stack <= LOST_STACK; stack++) {
 		rb_add_str(out, "web");
 		rb_add_u64(out, KIND);
 		rb_add_u64(out, stack);
+		if (server.has_label)
+			rb_add_str(out, "=x");
 		rb_add_i64(out, (int64_t)(stack - STACK + 1));
 		rb_add_i64(out, (int64_t)(stack - STACK + 1) * 10);
 	}
@@ -200,6 +233,7 @@ static const struct {
 	const char *in; /* of the question */
 	void (*answer)(struct buf *out);
 } kinds_of_question[] = {
+	{"cityHash64(host, seq)", answer_states},  {"AND span = 3600", answer_rolled},
 	{" FROM kinds FINAL", answer_kinds},	   {"SELECT DISTINCT", answer_combinations},
 	{"AS hour, count()", answer_windows},	   {"AS svc, kind, stack", answer_rows},
 	{"SELECT stack, frames", answer_stacks},   {"SELECT frame, flags", answer_frames},
@@ -225,17 +259,22 @@ static int answer(const char *sql, struct buf *out)
 	return 0; /* of nothing: no row */
 }
 
-static int setup(void **state)
+static struct store_source *open_fleet(void)
 {
 	struct store_source *source = NULL;
 	struct buf why;
 
-	fake_answer = answer;
-	forget();
 	buf_init(&why, BUF_NO_MAX);
 	assert_int_equal(fleet_or_file_open("clickhouse://fake", &source, &why), 0);
 	buf_deinit(&why);
-	*state = source;
+	return source;
+}
+
+static int setup(void **state)
+{
+	fake_answer = answer;
+	forget();
+	*state = open_fleet();
 	return 0;
 }
 
@@ -311,6 +350,79 @@ static void asks_in_parts(void **state)
 			       "'UTC') AND h <= toDateTime(1795176000, 'UTC')"),
 			 1);
 	assert_int_equal(asked("AND h <= toDateTime(1795179600, 'UTC') AND (host,"), 1);
+}
+
+static void reads_sums_where_they_are_good(void **state)
+{
+	static const char *const by_service[] = {"service", NULL};
+	struct store_query query = two_hours;
+
+	fake_number = FLEET_SCHEMA_ROLLUPS;
+	server.is_rolled = true;
+	store_source_close(*state);
+	*state = open_fleet();
+	read_and_drop(*state, &query);
+	assert_int_equal(asked("AS svc, kind, stack"), 2);
+	assert_int_equal(asked("rollup_1h FINAL WHERE kind IN (77) AND h >= toDateTime(1795176000, "
+			       "'UTC') AND h <= toDateTime(1795176000, 'UTC') AND (toUInt32(h), "
+			       "built) IN ((1795176000, 9))"),
+			 1);
+	/* The rest. */
+	assert_int_equal(asked("samples FINAL WHERE kind IN (77) AND h >= toDateTime(1795179600, "),
+			 1);
+	/* A service is no host. */
+	query = two_hours;
+	query.by = by_service;
+	server.has_label = true;
+	read_and_drop(*state, &query);
+	assert_int_equal(asked("rollup_1h FINAL"), 2);
+	/* Of hours that are asked for in part nothing is to be known. */
+	query.from_ns++;
+	read_and_drop(*state, &query);
+	assert_int_equal(asked("FROM rollups WHERE h >= toDateTime(1795179600, 'UTC') AND h < "
+			       "toDateTime(1795183200, 'UTC') AND span = 3600"),
+			 1);
+}
+
+static void reads_samples_for_hosts(void **state)
+{
+	static const struct store_match where[] = {{"host", "it's*"}};
+	static const char *const by_host[] = {"host", NULL};
+	struct store_query query = two_hours;
+
+	fake_number = FLEET_SCHEMA_ROLLUPS;
+	server.is_rolled = true;
+	store_source_close(*state);
+	*state = open_fleet();
+	query.where = where;
+	query.where_cnt = 1;
+	read_and_drop(*state, &query);
+	query = two_hours;
+	query.by = by_host;
+	server.has_label = true;
+	read_and_drop(*state, &query);
+	assert_int_equal(asked("FROM rollup"), 0);
+	assert_int_equal(asked("samples FINAL WHERE"), 2);
+}
+
+/* A job began to replace them between the first look and the last. */
+static void forgets_sums_that_were_replaced(void **state)
+{
+	struct profile prof;
+
+	fake_number = FLEET_SCHEMA_ROLLUPS;
+	server.is_rolled = true;
+	server.begun = 10;
+	store_source_close(*state);
+	*state = open_fleet();
+	assert_int_equal(store_source_read(*state, &two_hours, &prof, NULL, NULL), 0);
+	assert_int_equal(asked("rollup_1h FINAL"), 1);
+	assert_int_equal(asked("samples FINAL WHERE kind IN (77) AND h >= toDateTime(1795176000, "
+			       "'UTC') AND h <= toDateTime(1795179600, 'UTC')"),
+			 1);
+	/* Once. */
+	assert_int_equal(profile_total(&prof, 0), 6);
+	profile_deinit(&prof);
 }
 
 static void does_not_read_every_ledger(void **state)
@@ -466,6 +578,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reads_a_profile, setup, teardown),
 		cmocka_unit_test_setup_teardown(learns_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(asks_in_parts, setup, teardown),
+		cmocka_unit_test_setup_teardown(reads_sums_where_they_are_good, setup, teardown),
+		cmocka_unit_test_setup_teardown(reads_samples_for_hosts, setup, teardown),
+		cmocka_unit_test_setup_teardown(forgets_sums_that_were_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(does_not_read_every_ledger, setup, teardown),
 		cmocka_unit_test_setup_teardown(selects_sources, setup, teardown),
 		cmocka_unit_test_setup_teardown(matches_what_has_no_label, setup, teardown),
