@@ -109,6 +109,7 @@ static void make_day(struct day *day)
 	double sum = 0;
 
 	profile_init(&day->prof);
+	day->prof.period = PERIOD_NS;
 	profile_add_value_type(&day->prof, "samples", "count");
 	profile_add_value_type(&day->prof, "cpu", "nanoseconds");
 	for (int i = 0; i < SERVICES; i++) {

@@ -119,6 +119,7 @@ static void add_row(struct profile *prof, uint64_t *random, struct sums *sums)
 
 static void declare_values(struct profile *prof)
 {
+	prof->period = PERIOD_NS;
 	profile_add_value_type(prof, "samples", "count");
 	profile_add_value_type(prof, "cpu", "nanoseconds");
 	prof->period_type = prof->value_types[1];

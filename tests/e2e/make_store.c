@@ -127,6 +127,7 @@ static int fill(struct profile *prof, struct ledger *ledger, uint64_t minute)
 	ledger_copy_name(event->name, sizeof(event->name), "cpu-clock");
 	ledger_copy_name(event->unit, sizeof(event->unit), "samples");
 	event->period = PERIOD_NS;
+	prof->period = PERIOD_NS;
 	profile_add_value_type(prof, "samples", "count");
 	profile_add_value_type(prof, "cpu", "nanoseconds");
 	profile_add_value_type(prof, "waits", "count");

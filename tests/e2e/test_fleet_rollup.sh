@@ -111,7 +111,9 @@ top()
 # sums TABLE [WHERE]: of what counts.
 sums()
 {
-	sql "SELECT toInt64(sum(n)), toInt64(sum(v1)), toInt64(sum(v2)), toInt64(sum(v3)), sumForEach(v) FROM $1 FINAL
+	local second=v1
+	[ "$1" = samples ] && second='v1 + n * unit'
+	sql "SELECT toInt64(sum(n)), toInt64(sum($second)), toInt64(sum(v2)), toInt64(sum(v3)), sumForEach(v) FROM $1 FINAL
 		WHERE 1 ${2:-}"
 }
 
@@ -161,7 +163,7 @@ holds "the sums are the samples'" same "$(sums rollup_1h) $(sums rollup_1d)" "$(
 holds "all answers are the same" as_before
 holds "without samples, too" rolled top 0 0-120
 # A window that was cut off before its ledger: nobody counts it.
-sql 'INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts + 7, lead, n, v1, v2, v3, v FROM samples
+sql 'INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts + 7, lead, n, v1, v2, v3, v, unit FROM samples
 	WHERE ts < 60'
 sql 'TRUNCATE TABLE rollups'
 holds "windows without a ledger row are not rolled up" store 0 rollup
@@ -244,10 +246,23 @@ holds "but tells" told "hour of 20261120T120000Z: it has sums of stacks that non
 holds "and leaves to samples" as_before few
 
 # --- Before ---
-# older: as bpfprof made it before there were roll-ups.
+"$tmp/make_store" "$tmp/4.db" "$tmp/truth" 4
+# older: as bpfprof made it before there were roll-ups, and units.
 older()
 {
 	local table
+	sql "TRUNCATE TABLE rollup_1h"
+	sql "CREATE TABLE kept AS samples"
+	sql "INSERT INTO kept SELECT * FROM samples FINAL"
+	sql "DROP TABLE samples"
+	sql "CREATE TABLE samples (service LowCardinality(String), version LowCardinality(String), kind UInt64,
+		h DateTime('UTC'), stack UInt64, host UInt64, src UInt64, ts UInt16, lead UInt32, n Int64, v1 Int64, v2 Int64,
+		v3 Int64, v Array(Int64)) ENGINE = ReplacingMergeTree PARTITION BY toYYYYMMDD(h)
+		PRIMARY KEY (service, version, kind, h, stack)
+		ORDER BY (service, version, kind, h, stack, host, src, ts, lead)"
+	sql "INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n, v1 + n * unit, v2, v3, v
+		FROM kept"
+	sql "DROP TABLE kept"
 	for table in rollup_1d rollups migrations; do
 		sql "DROP TABLE $table"
 	done
@@ -260,4 +275,10 @@ holds "not rolled up" store 1 rollup
 holds "and the remedy is told" told "bpfprof store migrate --store URL brings them up" store.err
 holds "which helps" store 0 migrate
 holds "and says so" told "2 tables made, of version 2" store.err
+holds "it is read as before" as_before few
+holds "what is shipped anew has units" "$BUILD/bpfprof" store ship --store "$tmp/4.db" --to "$fleet"
+holds "which are the period" [ "$(sql "SELECT DISTINCT unit FROM samples ORDER BY unit" | xargs)" = "0 10000000" ]
+holds "rolled up" store 0 rollup
+holds "they are the same" same "$(sums rollup_1h)" "$(sums samples "AND (host, toUInt64(toUInt32(h)) + ts + lead) IN
+	(SELECT host, seq FROM batches WHERE kind = 0)")"
 exit $status

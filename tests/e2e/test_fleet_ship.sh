@@ -40,10 +40,10 @@ same()
 # sums DATABASE [samples' expression]: as fleet_store prints them. The fifth value of off-cpu is the first of v.
 sums()
 {
-	ch_sql "$1" "SELECT 'cpu', toInt64(sumIf(n, k.name = 'cpu')), toInt64(sumIf(v1, k.name = 'cpu')), 'off-cpu',
+	ch_sql "$1" "SELECT 'cpu', toInt64(sumIf(n, k.name = 'cpu')), toInt64(sumIf(v1 + n * unit, k.name = 'cpu')), 'off-cpu',
 		toInt64(sumIf(n, k.name = 'off-cpu')), toInt64(sumIf(v[1], k.name = 'off-cpu')), 'samples-of-web',
 		toInt64(sumIf(n, k.name = 'cpu' AND service = 'web'))
-		FROM (SELECT service, kind, n, v1, v, name AS \"k.name\" FROM ${2:-(SELECT * FROM samples FINAL)}
+		FROM (SELECT service, kind, n, v1, unit, v, name AS \"k.name\" FROM ${2:-(SELECT * FROM samples FINAL)}
 		ANY LEFT JOIN (SELECT kind, name FROM kinds) USING kind) FORMAT TSV" | tr '\t' ' '
 }
 
@@ -162,7 +162,7 @@ forget_cursor "$store"
 holds "the same spool twice" bp store ship --store "$store" --to "$(url fleet)"
 holds "... is there once under FINAL" same "$(sums fleet)" "$(cat "$out/first")"
 holds "... and grouped by the key" same "$(sums fleet "(SELECT service, version, kind, h, stack, host, src, ts, lead,
-	any(n) AS n, any(v1) AS v1, any(v) AS v FROM samples GROUP BY service, version, kind, h, stack, host, src, ts, lead)")" \
+	any(n) AS n, any(v1) AS v1, any(unit) AS unit, any(v) AS v FROM samples GROUP BY service, version, kind, h, stack, host, src, ts, lead)")" \
 	"$(cat "$out/first")"
 holds "... in as many rows" same "$(ch_sql fleet "SELECT count() FROM samples FINAL")" "$rows_before"
 holds "fsck finds nothing" whole fleet
@@ -292,10 +292,10 @@ bp store init --store "$(url fleet)" 2>>"$log"
 bp store ship --store "$store" --to "$(url fleet)" 2>>"$log"
 holds "what was shipped anew is whole" whole fleet
 holds "a row that is there twice, with another value" finds "the sums of its samples are not those of the ledger" \
-	"INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v FROM samples
+	"INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v, unit FROM samples
 	FINAL ORDER BY stack LIMIT 1"
 holds "... and under another source" finds "[0-9]+ rows of samples, but the ledger has [0-9]+" \
-	"INSERT INTO samples SELECT service, version, kind, h, stack, host, src + 1000000, ts, lead, n, v1, v2, v3, v
+	"INSERT INTO samples SELECT service, version, kind, h, stack, host, src + 1000000, ts, lead, n, v1, v2, v3, v, unit
 	FROM samples FINAL ORDER BY stack LIMIT 1"
 holds "... which no label set has" told "1 sources are named by samples, but are not in the dictionary" fsck
 holds "a stack that is missing" finds "1 stacks are named by samples, but are not in the dictionary" \

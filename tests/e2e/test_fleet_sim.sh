@@ -37,7 +37,7 @@ sim()
 content()
 {
 	ch_sql "$1" "SELECT count(), toInt64(sum(n)), sum(cityHash64(toString(service), toString(version), kind, toUInt32(h),
-		stack, host, src, ts, lead, n, v1, v2, v3, toString(v))) FROM samples FINAL FORMAT TSV"
+		stack, host, src, ts, lead, n, v1, v2, v3, toString(v), unit)) FROM samples FINAL FORMAT TSV"
 }
 
 same()

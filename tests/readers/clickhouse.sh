@@ -33,7 +33,7 @@ sql()
 # sums: as fleet_store prints them, and each row once.
 sums()
 {
-	sql "SELECT 'cpu', sumIf(n, name = 'cpu'), sumIf(v1, name = 'cpu'), 'off-cpu', sumIf(n, name = 'off-cpu'),
+	sql "SELECT 'cpu', sumIf(n, name = 'cpu'), sumIf(v1 + n * unit, name = 'cpu'), 'off-cpu', sumIf(n, name = 'off-cpu'),
 		sumIf(v[1], name = 'off-cpu'), 'samples-of-web', sumIf(n, name = 'cpu' AND service = 'web')
 		FROM (SELECT * FROM samples FINAL) AS s ANY LEFT JOIN (SELECT kind, name FROM kinds) AS k USING kind" |
 		tr '\t' ' '
@@ -75,7 +75,7 @@ sql "DROP TABLE samples"
 sql "RENAME TABLE kept TO samples"
 holds "... fsck compares them" bpfprof_into 0 fsck store fsck --store "$url"
 holds "... all of them" told "; 3 hours and days rolled up$" fsck.err
-sql "INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v FROM samples
+sql "INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v, unit FROM samples
 	LIMIT 1"
 sql "DELETE FROM stacks WHERE stack = (SELECT min(stack) FROM stacks)"
 holds "what is wrong is found" bpfprof_into 1 fsck store fsck --store "$url"

@@ -271,6 +271,53 @@ static void test_rows_that_become_one(void **state)
 	profile_deinit(&types);
 }
 
+/* The number in the last row of column @name. */
+static int64_t last_of(const struct native_block *block, const char *name)
+{
+	int64_t value = 0;
+
+	for (size_t i = 0; i < block->table->column_cnt; i++)
+		if (!strcmp(block->table->columns[i].name, name))
+			memcpy(&value, block->data[i].data + block->data[i].len - sizeof(value),
+			       sizeof(value));
+	return value;
+}
+
+/* A row's second value is stored as the period where it is that often the first one. */
+static void test_units(void **state)
+{
+	static const struct {
+		int64_t values[2], unit, rest;
+	} cases[] = {
+		{{3, 30}, 10, 0},   {{3, 31}, 0, 31},		{{0, 0}, 10, 0},
+		{{-2, -20}, 10, 0}, {{INT64_MAX, -10}, 0, -10},
+	};
+	const struct fleet_time time = {.h = 3600};
+	struct native_block block;
+	struct fleet_names names;
+	struct profile dict, types;
+
+	profile_init(&dict);
+	declare(&types);
+	types.period = 10;
+	fleet_names_init(&names, 5);
+	names.dict = &dict;
+	assert_int_equal(native_init(&block, &fleet_row_tables[FLEET_SAMPLES]), 0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct fleet_sample sample = {.stack = 7};
+
+		fleet_add_sample(&block, &names, 1, &time, &sample, cases[i].values, &types);
+		assert_int_equal(block.row_cnt, i + 1);
+		assert_true(last_of(&block, "n") == cases[i].values[0]);
+		assert_true(last_of(&block, "v1") == cases[i].rest);
+		assert_true(last_of(&block, "unit") == cases[i].unit);
+	}
+	native_deinit(&block);
+	fleet_names_deinit(&names);
+	profile_deinit(&types);
+	profile_deinit(&dict);
+}
+
 static void test_kinds(void **state)
 {
 	struct profile types;
@@ -318,6 +365,7 @@ int main(void)
 		cmocka_unit_test(test_time),
 		cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_rows_that_become_one),
+		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_known),
 	};

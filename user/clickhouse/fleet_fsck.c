@@ -164,16 +164,19 @@ static void ask_for_differences(struct check *check)
 		sql,
 		"SELECT host, kind, toUInt64(seq), toInt64(sum(ledger)) AS "
 		"of_ledger, toInt64(sum(of_ledger_rows)) AS l_rows, toInt64(sum(of_rows)) AS "
-		"s_rows, toInt64(sum(n)) AS d_n, toInt64(sum(v1)) AS d1, toInt64(sum(v2)) AS d2, "
-		"toInt64(sum(v3)) AS d3, arrayExists(x -> x != 0, sumForEach(v)) AS d_v FROM "
+		"s_rows, toInt64(sum(s0)) AS d_n, toInt64(sum(s1)) AS d1, toInt64(sum(s2)) AS d2, "
+		"toInt64(sum(s3)) AS d3, arrayExists(x -> x != 0, sumForEach(s4)) AS d_v FROM "
 		"(SELECT host, kind, seq, toInt64(1) AS ledger, toInt64(rows) AS "
-		"of_ledger_rows, toInt64(0) AS of_rows, n, v1, v2, v3, v FROM batches FINAL "
+		"of_ledger_rows, toInt64(0) AS of_rows, n AS s0, v1 AS s1, v2 AS s2, v3 "
+		"AS s3, v AS s4 FROM batches FINAL "
 		"WHERE kind != 0 AND ");
 	add_day(check);
-	buf_add_str(sql, " UNION ALL SELECT host, kind, toUInt64(toUInt32(h)) + ts + lead AS seq, "
-			 "toInt64(0) AS ledger, toInt64(0) AS of_ledger_rows, toInt64(count()) AS "
-			 "of_rows, -sum(n) AS n, -sum(v1) AS v1, -sum(v2) AS v2, -sum(v3) AS v3, "
-			 "arrayMap(x -> -x, sumForEach(v)) AS v FROM samples FINAL WHERE ");
+	buf_add_str(sql,
+		    " UNION ALL SELECT host, kind, toUInt64(toUInt32(h)) + ts + lead AS seq, "
+		    "toInt64(0) AS ledger, toInt64(0) AS of_ledger_rows, toInt64(count()) AS "
+		    "of_rows, -sum(n) AS s0, -sum" FLEET_SECOND_VALUE " AS s1, -sum(v2) AS s2, "
+		    "-sum(v3) AS s3, arrayMap(x -> -x, sumForEach(v)) AS s4 FROM samples FINAL "
+		    "WHERE ");
 	add_day(check);
 	buf_printf(sql,
 		   " GROUP BY host, kind, seq) GROUP BY host, kind, seq HAVING of_ledger != 1 OR "

@@ -187,6 +187,12 @@ static void add_from(const struct rollup_span *span, struct buf *sql)
 		   span->start_s, span->start_s, FLEET_WINDOW_KIND);
 }
 
+/* Of what a span is made of. */
+static const char *second_value(const struct rollup_span *span)
+{
+	return span->length_s == ROLLUP_DAY_S ? "v1" : FLEET_SECOND_VALUE;
+}
+
 static int insert_sums(struct job *job, const struct rollup_span *span)
 {
 	_cleanup_(buf_deinit) struct buf sql;
@@ -195,8 +201,8 @@ static int insert_sums(struct job *job, const struct rollup_span *span)
 	buf_printf(&sql,
 		   "INSERT INTO %s (service, version, kind, h, stack, built, n, v1, v2, v3, v) "
 		   "SELECT service, version, kind, toDateTime(%u, 'UTC') AS start, stack, "
-		   "toUInt64(%" PRIu64 "), sum(n), sum(v1), sum(v2), sum(v3), sumForEach(v) FROM ",
-		   rollup_table(span->length_s), span->start_s, span->built);
+		   "toUInt64(%" PRIu64 "), sum(n), sum(%s), sum(v2), sum(v3), sumForEach(v) FROM ",
+		   rollup_table(span->length_s), span->start_s, span->built, second_value(span));
 	add_from(span, &sql);
 	buf_add_str(&sql, " GROUP BY service, version, kind, stack");
 	log_debug("rollup: %s", buf_cstr(&sql));
@@ -404,13 +410,13 @@ static int count_differences(struct ch_client *client, const struct rollup_span 
 
 	buf_init(&sql, BUF_NO_MAX);
 	buf_printf(&sql,
-		   "SELECT count() FROM (SELECT service, version, kind, stack, sum(n) AS d_n, "
-		   "sum(v1) AS d1, sum(v2) AS d2, sum(v3) AS d3, arrayExists(x -> x != 0, "
-		   "sumForEach(v)) AS d_v FROM (SELECT service, version, kind, stack, n, v1, v2, "
-		   "v3, v FROM %s FINAL WHERE h = toDateTime(%u, 'UTC') UNION ALL SELECT service, "
-		   "version, kind, stack, -n AS n, -v1 AS v1, -v2 AS v2, -v3 AS v3, arrayMap(x -> "
-		   "-x, v) AS v FROM ",
-		   rollup_table(span->length_s), span->start_s);
+		   "SELECT count() FROM (SELECT service, version, kind, stack, sum(s0) AS d_n, "
+		   "sum(s1) AS d1, sum(s2) AS d2, sum(s3) AS d3, arrayExists(x -> x != 0, "
+		   "sumForEach(s4)) AS d_v FROM (SELECT service, version, kind, stack, n AS s0, v1 "
+		   "AS s1, v2 AS s2, v3 AS s3, v AS s4 FROM %s FINAL WHERE h = toDateTime(%u, "
+		   "'UTC') UNION ALL SELECT service, version, kind, stack, -n AS s0, -%s AS s1, "
+		   "-v2 AS s2, -v3 AS s3, arrayMap(x -> -x, v) AS s4 FROM ",
+		   rollup_table(span->length_s), span->start_s, second_value(span));
 	add_from(span, &sql);
 	buf_add_str(&sql, ") GROUP BY service, version, kind, stack HAVING d_n != 0 OR d1 != 0 OR "
 			  "d2 != 0 OR d3 != 0 OR d_v)");

@@ -20,7 +20,7 @@ const struct fleet_table fleet_tables[] = {
 		.name = "samples",
 		.columns = "service LowCardinality(String), version LowCardinality(String), "
 			   "kind UInt64, h DateTime('UTC'), stack UInt64, host UInt64, src UInt64, "
-			   "ts UInt16, lead UInt32, " VALUES,
+			   "ts UInt16, lead UInt32, " VALUES ", unit Int64",
 		.version = "",
 		.partition = "toYYYYMMDD(h)",
 		.primary = "service, version, kind, h, stack",
@@ -148,7 +148,7 @@ static const char *const codecs[] = {
 	"MODIFY COLUMN lead UInt32 CODEC(ZSTD(1)), MODIFY COLUMN kind UInt64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN n Int64 CODEC(ZSTD(3)), MODIFY COLUMN v1 Int64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN v2 Int64 CODEC(ZSTD(1)), MODIFY COLUMN v3 Int64 CODEC(ZSTD(1)), "
-	"MODIFY COLUMN v Array(Int64) CODEC(ZSTD(1))",
+	"MODIFY COLUMN v Array(Int64) CODEC(ZSTD(1)), MODIFY COLUMN unit Int64 CODEC(ZSTD(1))",
 	"stacks MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN frames Array(UInt64) CODEC(ZSTD(3))",
 	"frames MODIFY COLUMN names Array(String) CODEC(ZSTD(3)), "
@@ -243,6 +243,20 @@ static int make_table(struct ch_client *client, const struct fleet_table *table,
 		err = run(client, &sql);
 	init->tables_made += !err && !is_there;
 	return err;
+}
+
+/* What version 1 has not, which knew no clusters. */
+static int add_units(struct ch_client *client)
+{
+	uint64_t cnt = 0;
+	int err = ch_client_number(client,
+				   "SELECT count() FROM system.columns WHERE database = "
+				   "currentDatabase() AND table = 'samples' AND name = 'unit'",
+				   &cnt);
+
+	return err || cnt
+		       ? err
+		       : ch_client_query(client, "ALTER TABLE samples ADD COLUMN unit Int64", NULL);
 }
 
 static int add_codecs(struct ch_client *client, const struct fleet_init *init)
@@ -358,6 +372,8 @@ int fleet_schema_init(struct ch_client *client, const char *cluster, struct flee
 
 	for (size_t i = 0; i < fleet_table_cnt && !err; i++)
 		err = make_table(client, &fleet_tables[i], &init);
+	if (!err && init.version_before && init.version_before < FLEET_SCHEMA_UNITS)
+		err = add_units(client);
 	init.has_codecs = init.server_version >= CH_VERSION_CODECS;
 	if (!err && init.has_codecs && init.version_before < FLEET_SCHEMA_VERSION)
 		err = add_codecs(client, &init);

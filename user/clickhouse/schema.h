@@ -9,7 +9,10 @@
  *	          start, `ts` the second within it, and h + ts + lead is the window's `seq`: lead is
  *	          0 but for windows that began within one second, or after the clock was set back.
  *	          (host, h, ts, lead) is one window, (kind, host, h, ts, lead) one batch.
- *	          n is the kind's first value (a count), v1 .. v3 the next three, v those behind
+ *	          n is the kind's first value (a count), v1 .. v3 the next three, v those behind.
+ *	          unit is what one of n is in the second value where that is all of it (CPU time
+ *	          is samples times the period), and v1 is 0 then; else v1 is the value, and unit 0:
+ *	          so the value is FLEET_SECOND_VALUE
  *	kinds     what the values of a kind are: kind is a hash of name, types, units, default,
  *	          period, event, so that another rate is another kind of the same name
  *	stacks    frames, root first; stack is a hash of (service, frames)
@@ -45,10 +48,14 @@
 enum {
 	FLEET_SCHEMA_VERSION = 2,
 	FLEET_SCHEMA_ROLLUPS = 2, /* from that version on there are roll-ups (rollup.h) */
+	FLEET_SCHEMA_UNITS = 2, /* and samples have units */
 	FLEET_VALUE_COLUMNS = 4, /* n, v1 .. v3 */
 	FLEET_WINDOW_KIND = 0, /* of batches: the window itself */
 	FLEET_CLUSTER_MAX = 64, /* bytes of a cluster's name, with the NUL */
 };
+
+/* Of samples; batches and roll-ups have it in v1. */
+#define FLEET_SECOND_VALUE "(v1 + n * unit)"
 
 struct fleet_table {
 	const char *name;

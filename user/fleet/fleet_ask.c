@@ -208,9 +208,12 @@ void fleet_add_samples(const struct fleet_ask *ask, uint32_t first_hour, uint32_
 	buf_add_str(sql, buf_cstr(&ask->sources));
 }
 
-void fleet_add_value(uint32_t column, struct buf *sql)
+void fleet_add_value(const struct fleet_ask *ask, enum fleet_rows rows, uint32_t column,
+		     struct buf *sql)
 {
-	if (!column)
+	if (column == 1 && rows == FLEET_STORED && ask->fleet->version >= FLEET_SCHEMA_UNITS)
+		buf_add_str(sql, FLEET_SECOND_VALUE);
+	else if (!column)
 		buf_add_char(sql, 'n');
 	else if (column < FLEET_VALUE_COLUMNS)
 		buf_printf(sql, "v%u", column);
@@ -218,17 +221,27 @@ void fleet_add_value(uint32_t column, struct buf *sql)
 		buf_printf(sql, "v[%u]", column - FLEET_VALUE_COLUMNS + 1);
 }
 
-void fleet_add_default_sum(const struct fleet_ask *ask, struct buf *sql)
+void fleet_add_columns(const struct fleet_ask *ask, enum fleet_rows rows, struct buf *sql)
+{
+	for (uint32_t i = 0; i < ask->value_cnt && i < FLEET_VALUE_COLUMNS; i++) {
+		buf_add_str(sql, ", ");
+		fleet_add_value(ask, rows, i, sql);
+		buf_add_str(sql, i == 1 ? " AS v1" : "");
+	}
+	buf_add_str(sql, ask->value_cnt > FLEET_VALUE_COLUMNS ? ", v" : "");
+}
+
+void fleet_add_default_sum(const struct fleet_ask *ask, enum fleet_rows rows, struct buf *sql)
 {
 	const struct kind *kinds = ask->kinds.items;
 
 	buf_add_str(sql, "sum(");
 	for (size_t i = 1; i < ask->kinds.cnt; i++) {
 		buf_printf(sql, "if(kind = %" PRIu64 ", ", kinds[i].id);
-		fleet_add_value(kinds[i].types.default_value, sql);
+		fleet_add_value(ask, rows, kinds[i].types.default_value, sql);
 		buf_add_str(sql, ", ");
 	}
-	fleet_add_value(kinds[0].types.default_value, sql);
+	fleet_add_value(ask, rows, kinds[0].types.default_value, sql);
 	for (size_t i = 0; i < ask->kinds.cnt; i++)
 		buf_add_char(sql, ')');
 }

@@ -183,7 +183,7 @@ static void add_sums(const struct fleet_ask *ask, const struct fleet_hours *hour
 {
 	buf_add_str(sql, "SELECT key, val, sum(x) FROM (SELECT keys, vals, x FROM (SELECT host, "
 			 "src, ");
-	fleet_add_default_sum(ask, sql);
+	fleet_add_default_sum(ask, FLEET_STORED, sql);
 	buf_add_str(sql, " AS x FROM ");
 	fleet_add_samples(ask, hours->first, hours->last, sql);
 	buf_add_str(sql, " GROUP BY host, src) AS a ANY LEFT JOIN (SELECT host, src, keys, vals "

@@ -106,11 +106,18 @@ void fleet_add_kinds(const struct fleet_ask *ask, struct buf *sql);
 void fleet_add_samples(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
 		       struct buf *sql);
 
-/* Append the expression of value @column of a sample: "n", "v[1]". */
-void fleet_add_value(uint32_t column, struct buf *sql);
+/* Rows of samples as they are stored, or as fleet_add_columns() has selected them. */
+enum fleet_rows { FLEET_STORED, FLEET_SELECTED };
+
+/* Append the expression of value @column: "n", "v[1]". */
+void fleet_add_value(const struct fleet_ask *ask, enum fleet_rows rows, uint32_t column,
+		     struct buf *sql);
+
+/* Append ", n, v1 ..., v": the columns that the values are in, selected from @rows. */
+void fleet_add_columns(const struct fleet_ask *ask, enum fleet_rows rows, struct buf *sql);
 
 /* Append an expression: the sum of the default value, whichever kind a row is of. */
-void fleet_add_default_sum(const struct fleet_ask *ask, struct buf *sql);
+void fleet_add_default_sum(const struct fleet_ask *ask, enum fleet_rows rows, struct buf *sql);
 
 /* Is label @key a column of its own in samples and sources? */
 bool fleet_is_column(const char *key);

@@ -69,7 +69,7 @@ static void add_values(const struct fleet_ask *ask, struct buf *sql)
 {
 	for (uint32_t i = 0; i < ask->value_cnt; i++) {
 		buf_add_str(sql, ", sum(");
-		fleet_add_value(i, sql);
+		fleet_add_value(ask, FLEET_SELECTED, i, sql);
 		buf_add_char(sql, ')');
 	}
 }
@@ -96,18 +96,6 @@ static void add_label_names(const struct store_query *query, struct buf *sql)
 		buf_printf(sql, ", l%zu", nr++);
 }
 
-static void add_columns(const struct fleet_ask *ask, const char *pair, struct buf *sql)
-{
-	buf_printf(sql, "SELECT service, kind, stack%s", pair);
-	for (uint32_t i = 0; i < ask->value_cnt && i < FLEET_VALUE_COLUMNS; i++) {
-		buf_add_str(sql, ", ");
-		fleet_add_value(i, sql);
-	}
-	buf_add_str(sql, ask->value_cnt > FLEET_VALUE_COLUMNS ? ", v" : "");
-	add_labels(ask->query, true, sql);
-	buf_add_str(sql, " FROM ");
-}
-
 /* Where rows of samples, or of sums, are read from. */
 struct part {
 	const struct fleet_hours *hours; /* of samples; NULL: of sums */
@@ -117,7 +105,10 @@ struct part {
 
 static void add_part(const struct fleet_ask *ask, const struct part *part, struct buf *sql)
 {
-	add_columns(ask, part->hours ? ", host, src" : "", sql);
+	buf_printf(sql, "SELECT service, kind, stack%s", part->hours ? ", host, src" : "");
+	fleet_add_columns(ask, part->hours ? FLEET_STORED : FLEET_SELECTED, sql);
+	add_labels(ask->query, true, sql);
+	buf_add_str(sql, " FROM ");
 	if (part->hours)
 		fleet_add_samples(ask, part->hours->first, part->hours->last, sql);
 	else

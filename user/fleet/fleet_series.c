@@ -111,14 +111,10 @@ static void add_rows(const struct summing *summing, const struct fleet_hours *ho
 		     struct buf *sql)
 {
 	const bool is_column = summing->by && fleet_is_column(summing->by);
-	const uint32_t column_cnt = summing->ask.value_cnt;
 
 	buf_add_str(sql, "SELECT kind, host, src, h, ts, lead");
-	for (uint32_t i = 0; i < column_cnt && i < FLEET_VALUE_COLUMNS; i++) {
-		buf_add_str(sql, ", ");
-		fleet_add_value(i, sql);
-	}
-	buf_add_str(sql, column_cnt > FLEET_VALUE_COLUMNS ? ", v, " : ", ");
+	fleet_add_columns(&summing->ask, FLEET_STORED, sql);
+	buf_add_str(sql, ", ");
 	if (is_column)
 		fleet_add_label(summing->by, sql);
 	buf_add_str(sql, is_column ? " AS label, " : summing->by ? "" : "'' AS label, ");
@@ -138,7 +134,7 @@ static void add_question(const struct summing *summing, const struct fleet_hours
 	add_step(summing, "d1", sql);
 	buf_add_str(sql, ") != step AS is_open, if(is_open, host, toUInt64(0)) AS whose, "
 			 "if(is_open, toUInt64(toUInt32(h)) + ts + lead, toUInt64(0)) AS which, ");
-	fleet_add_default_sum(&summing->ask, sql);
+	fleet_add_default_sum(&summing->ask, FLEET_SELECTED, sql);
 	buf_add_str(sql, " FROM (");
 	add_rows(summing, hours, sql);
 	buf_add_str(sql, ") AS a");

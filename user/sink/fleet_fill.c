@@ -81,7 +81,7 @@ static int add_samples(struct fleet_filler *filler, const struct fleet_time *tim
 
 		add_host(filler, time, samples[i].label_set);
 		fleet_add_sample(&filler->blocks->of[FLEET_SAMPLES], &filler->names, kind, time,
-				 &samples[i], row, value_cnt);
+				 &samples[i], row, batch->types);
 		for (uint32_t k = 0; k < value_cnt; k++)
 			sums->values[k] += (uint64_t)row[k];
 		err = note_entries(filler, fleet_day(time), &samples[i]);

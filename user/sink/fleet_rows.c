@@ -64,6 +64,7 @@ static const struct native_column sample_columns[] = {
 	{"stack", NATIVE_U64},	  {"host", NATIVE_U64},
 	{"src", NATIVE_U64},	  {"ts", NATIVE_U16},
 	{"lead", NATIVE_U32},	  VALUES,
+	{"unit", NATIVE_I64},
 };
 
 static const struct native_column batch_columns[] = {
@@ -199,10 +200,26 @@ static void add_values(struct native_block *block, const int64_t *values, uint32
 	native_end_array(block);
 }
 
+/* Is the second value the first one times @period? */
+static bool is_product(const int64_t *values, int64_t period)
+{
+	int64_t product;
+
+	return period && !__builtin_mul_overflow(values[0], period, &product) &&
+	       values[1] == product;
+}
+
 void fleet_add_sample(struct native_block *block, const struct fleet_names *names, uint64_t kind,
 		      const struct fleet_time *time, const struct fleet_sample *sample,
-		      const int64_t *values, uint32_t value_cnt)
+		      const int64_t *values, const struct profile *types)
 {
+	const uint32_t value_cnt = types->value_type_cnt;
+	const bool has_unit = value_cnt > 1 && is_product(values, types->period);
+	int64_t stored[PROFILE_VALUES_MAX];
+
+	memcpy(stored, values, value_cnt * sizeof(*stored));
+	if (has_unit)
+		stored[1] = 0;
 	native_add_str(block, profile_str(names->dict, sample->service));
 	native_add_str(block, profile_str(names->dict, sample->version));
 	native_add(block, kind);
@@ -212,7 +229,8 @@ void fleet_add_sample(struct native_block *block, const struct fleet_names *name
 	native_add(block, sample->src);
 	native_add(block, time->ts);
 	native_add(block, time->lead);
-	add_values(block, values, value_cnt);
+	add_values(block, stored, value_cnt);
+	native_add(block, has_unit ? (uint64_t)types->period : 0);
 }
 
 /* --- The dictionary --- */

@@ -57,10 +57,10 @@ struct fleet_sample {
 int fleet_samples(struct fleet_names *names, const struct sink_batch *batch,
 		  struct fleet_sample **out, int64_t **values_out, size_t *cnt);
 
-/* Add one row. */
+/* Add one row; @values are as many as @types has. */
 void fleet_add_sample(struct native_block *block, const struct fleet_names *names, uint64_t kind,
 		      const struct fleet_time *time, const struct fleet_sample *sample,
-		      const int64_t *values, uint32_t value_cnt);
+		      const int64_t *values, const struct profile *types);
 void fleet_add_stack(struct native_block *block, struct fleet_names *names, uint16_t day,
 		     const struct fleet_sample *sample);
 void fleet_add_frame(struct native_block *block, struct fleet_names *names, uint16_t day,
