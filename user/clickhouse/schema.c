@@ -110,6 +110,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "toYYYYMM(h)",
 		.primary = "service, version, kind, h",
 		.order = "service, version, kind, h, stack",
+		.shard = "stack",
 	},
 	{
 		.name = "rollups",
@@ -119,6 +120,7 @@ const struct fleet_table fleet_tables[] = {
 		.partition = "",
 		.primary = "span, h, done",
 		.order = "span, h, done",
+		.shard = "span",
 	},
 	{
 		.name = "migrations",
