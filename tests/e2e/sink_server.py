@@ -5,7 +5,8 @@
 
 Each request is read with sink_wire.py and checked. What is wrong is answered with 400 and noted. Profiles are kept by
 what makes them one for a receiver: a profile that is sent again has to be the same, and counts once. GET / answers
-sums ('SERVICE TYPE/UNIT SUM' a line), GET /facts what else has happened, as JSON. Faults, each at requests of its own:
+sums ('SERVICE TYPE/UNIT SUM' a line), GET /facts what else has happened, as JSON, and /facts/NAME one of it. Faults,
+each at requests of its own:
 
     busy      429 with Retry-After: 1; whoever asks within that second is noted
     down      503
@@ -15,13 +16,14 @@ sums ('SERVICE TYPE/UNIT SUM' a line), GET /facts what else has happened, as JSO
     reject    a partial success: one profile is said to be thrown away
     old       the body is taken, and an answer without an end is begun
     token     401 for who does not say Bearer se:cret, for ever
+    tls=FILE  not a fault: over TLS, by FILE with a certificate and its key
 """
-import base64
 import collections
 import gzip
 import http.server
 import json
 import socketserver
+import ssl
 import sys
 import threading
 import time
@@ -46,7 +48,6 @@ class State:
     facts = collections.Counter()
     problems = []
     tenants = set()
-    users = set()
     not_before = 0.0
 
 
@@ -74,10 +75,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         with State.lock:
-            if self.path == "/facts":
+            if self.path.startswith("/facts"):
                 facts = dict(State.facts, problems=State.problems[:5], problem_cnt=len(State.problems),
-                             tenants=sorted(State.tenants), users=sorted(State.users), profiles=len(State.kept))
-                text = json.dumps(facts)
+                             tenants=sorted(State.tenants), profiles=len(State.kept))
+                name = self.path[len("/facts/") :]
+                text = json.dumps(facts.get(name, 0) if name else facts)
             else:
                 sums = collections.Counter()
                 for _, amounts in State.kept.values():
@@ -110,8 +112,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return
         if self.headers["X-Scope-OrgID"]:
             State.tenants.add(self.headers["X-Scope-OrgID"])
-        if (self.headers["Authorization"] or "").startswith("Basic "):
-            State.users.add(base64.b64decode(self.headers["Authorization"][6:]).decode())
         if fault:
             State.facts[fault] += 1
         if fault == "busy":
@@ -153,4 +153,10 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
 
 
-Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
+for option in State.faults:
+    if option.startswith("tls="):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(option[4:])
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+server.serve_forever()

@@ -100,7 +100,7 @@ serve()
 	python3 tests/e2e/sink_server.py "$port" "$@" 2>>"$log" &
 	children+=($!)
 	for _ in $(seq 200); do
-		curl -s -m 5 "http://127.0.0.1:$port/" >/dev/null && break
+		(: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
 		sleep 0.05
 	done
 	forget_cursors "$store"
@@ -115,7 +115,7 @@ what()
 # fact NAME: what /facts says of it; 0 where it says nothing.
 fact()
 {
-	what facts | python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1], 0))' "$1"
+	what "facts/$1"
 }
 
 # ship_to_end URL: until it says that all is there.
@@ -134,6 +134,7 @@ clean()
 	[ "$(fact problem_cnt)" = 0 ]
 }
 
+left=$(python3 tests/e2e/sink_truth.py "$BUILD/bpfprof" "$store" 12:05)
 for scheme in pyroscope otlp; do
 	errors=()
 	[ $scheme = otlp ] || errors=(error)
@@ -155,7 +156,6 @@ for scheme in pyroscope otlp; do
 	url=$scheme+http://127.0.0.1:$port
 	holds "$scheme that refuses a minute" bpfprof_into 0 poison store ship --store "$store" --to "$url"
 	holds "... is sent the others" eval 'clean && [ "$(fact poison)" -ge 2 ]'
-	left=$(python3 tests/e2e/sink_truth.py "$BUILD/bpfprof" "$store" 12:05)
 	holds "every sum is the store's but that minute's" same "$(what)" "$left"
 	holds "... which is told" told "6 windows are lost, 6 of them refused or damaged" poison.err
 	holds "... and counted" [ "$(python3 -c '
@@ -173,13 +173,23 @@ print(*store.execute("SELECT count(*) FROM quarantine WHERE sink LIKE ? AND reas
 	holds "... and takes it from there" env "${scheme^^}_PASSWORD=se:cret" "$BUILD/bpfprof" store ship --store "$store" \
 		--to "$scheme+http://$url?tenant=t1"
 	holds "every sum is the store's" same "$(what)" "$truth"
-	holds "it was told the tenant" [ "$(fact tenants)" = "['t1']" ]
+	holds "it was told the tenant" [ "$(fact tenants)" = '["t1"]' ]
 
 	holds "$scheme elsewhere" bpfprof_into 1 elsewhere store ship --store "$store" --to "$scheme+http://127.0.0.1:1/x/"
 	holds "... is told" told "sink '$scheme.http://127.0.0.1:1/x': .*does the server run" elsewhere.err
 	holds "$scheme without http" bpfprof_into 2 wrong store ship --store "$store" --to "$scheme://127.0.0.1"
 	holds "... is told" told "it does not begin with $scheme.http:// or $scheme.https://" wrong.err
 done
+openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days 2 \
+	-keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>>"$log"
+cat "$tmp/cert.pem" "$tmp/key.pem" >"$tmp/both.pem"
+serve "tls=$tmp/both.pem"
+url=otlp+https://127.0.0.1:$port
+holds "TLS, by an authority that nobody knows" bpfprof_into 1 tls store ship --store "$store" --to "$url"
+holds "... is told, with the way to name it" told "\?ca=FILE at the end of the URL" tls.err
+holds "... and by one that is named" bpfprof_into 0 tls store ship --store "$store" --to "$url?ca=$tmp/cert.pem"
+holds "... is all there" told "sink 'otlp.https://127.0.0.1:$port': 120 windows" tls.err
+
 holds "OTLP's partial success is told" told "the receiver throws profiles away: why" tries
 
 exit $status

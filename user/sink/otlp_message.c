@@ -75,11 +75,9 @@ enum table_attribute_field { TABLE_ATTRIBUTE_KEY = 1, TABLE_ATTRIBUTE_VALUE = 2 
 static const struct {
 	const char *key, *attribute;
 } attributes[] = {
-	{"service", "service.name"},	{"version", "service.version"},
-	{"host", "host.name"},		{"container", "container.id"},
-	{"pod", "k8s.pod.uid"},		{"comm", "thread.name"},
-	{"tid", "thread.id"},		{"pid", "process.pid"},
-	{"process", "process.command"},
+	{"service", "service.name"},   {"version", "service.version"}, {"host", "host.name"},
+	{"container", "container.id"}, {"pod", "k8s.pod.uid"},	       {"comm", "thread.name"},
+	{"tid", "thread.id"},	       {"pid", "process.pid"},
 };
 
 struct request {
