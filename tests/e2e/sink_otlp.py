@@ -139,6 +139,7 @@ def read_export(body):
     top = Message(body, EXPORT)
     need(top.resource_profiles and top.dictionary is not None, "no profiles, or no dictionary")
     dictionary = Dictionary(top.dictionary)
+    places = set()
     for resource in (Message(data, RESOURCE_PROFILES) for data in top.resource_profiles):
         attributes = resource_of(resource.resource)
         need(resource.scope_profiles, "no scope")
@@ -149,4 +150,7 @@ def read_export(body):
             names = [name_of(dictionary, profile) for profile in profiles]
             need(len(set(names)) == len(names), "two profiles of one type")
             for profile, name in zip(profiles, names):
+                place = (tuple(sorted(attributes.items())), profile.time_unix_nano)
+                need(place not in places, "Pyroscope takes two profiles of a nanosecond for one")
+                places.add(place)
                 yield read_profile(dictionary, attributes, profile, name, names)

@@ -250,6 +250,7 @@ static void test_pieces(void **state)
 {
 	struct place *place = *state;
 	struct sink_pieces pieces;
+	struct sink_piece half;
 	struct profile prof;
 	struct buf out;
 
@@ -258,6 +259,8 @@ static void test_pieces(void **state)
 	assert_int_equal(pieces.cnt, 8);
 	assert_int_equal(pieces.items[1].row_cnt, 1);
 	assert_int_equal(pieces.items[2].row_cnt, 2);
+	assert_int_equal(pieces.items[2].place, 3);
+	assert_int_equal(pieces.items[7].place, 11);
 	assert_string_equal(
 		sink_label_str(pieces.window.dict, pieces.items[2].label_set, "service"), "../etc");
 	assert_int_equal(sink_piece_profile(&pieces.window, &pieces.items[2], sink_label_is_service,
@@ -267,6 +270,12 @@ static void test_pieces(void **state)
 	assert_int_equal(prof.label_sets[prof.samples[0].label_set].cnt, 1);
 	assert_int_equal(profile_total(&prof, 0), 4 + 5);
 	profile_deinit(&prof);
+	sink_piece_halve(&pieces.items[2], &half);
+	assert_int_equal(half.row_cnt, 1);
+	assert_int_equal(half.place, 3);
+	assert_int_equal(pieces.items[2].row_cnt, 1);
+	assert_int_equal(pieces.items[2].place, 4);
+	assert_int_equal(*half.rows + 1, *pieces.items[2].rows);
 	sink_pieces_deinit(&pieces);
 
 	buf_init(&out, BUF_NO_MAX);

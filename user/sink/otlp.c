@@ -130,18 +130,16 @@ static int send_pieces(struct otlp *otlp, const struct sink_window *window,
 static int send_halves(struct otlp *otlp, const struct sink_window *window,
 		       const struct sink_piece *pieces, size_t cnt, struct buf *why)
 {
-	struct sink_piece first = pieces[0], second = pieces[0];
+	struct sink_piece first, rest = pieces[0];
 	int err;
 
 	if (cnt > 1) {
 		err = send_pieces(otlp, window, pieces, cnt / 2, why);
 		return err ? err : send_pieces(otlp, window, pieces + cnt / 2, cnt - cnt / 2, why);
 	}
-	first.row_cnt /= 2;
-	second.rows += first.row_cnt;
-	second.row_cnt -= first.row_cnt;
+	sink_piece_halve(&rest, &first);
 	err = send_pieces(otlp, window, &first, 1, why);
-	return err ? err : send_pieces(otlp, window, &second, 1, why);
+	return err ? err : send_pieces(otlp, window, &rest, 1, why);
 }
 
 /* As one request, or as several where it is too large. */

@@ -271,13 +271,12 @@ static void add_types(struct request *request, const struct sink_piece *piece, u
 
 static void add_id(const struct request *request, const struct sink_piece *piece, uint32_t value)
 {
-	const struct sink_window *window = request->window;
 	_cleanup_(buf_deinit) struct buf key;
 	uint8_t hash[SHA256_BYTES];
 
 	buf_init(&key, BUF_NO_MAX);
-	buf_printf(&key, "%s %llu %zu %u %zu %u", request->host_id, (unsigned long long)window->seq,
-		   (size_t)(piece->batch - window->batches), piece->rows[0], piece->row_cnt, value);
+	buf_printf(&key, "%s %llu %zu %zu %u", request->host_id,
+		   (unsigned long long)request->window->seq, piece->place, piece->row_cnt, value);
 	sha256(buf_cstr(&key), key.len, hash);
 	/* One of zeroes is none. */
 	hash[0] |= 1;
@@ -291,7 +290,9 @@ static void add_profile(struct request *request, const struct sink_piece *piece,
 	size_t begin = pb_begin(out, SCOPE_PROFILES_PROFILES);
 
 	add_types(request, piece, value, has_period);
-	pb_add_fixed64(out, PROFILE_TIME, request->window->start_ns);
+	/* No two of a window at the same nanosecond: Pyroscope would take them for one. */
+	pb_add_fixed64(out, PROFILE_TIME,
+		       request->window->start_ns + piece->place * PROFILE_VALUES_MAX + value);
 	pb_add_nonzero(out, PROFILE_DURATION, request->window->covered_ns);
 	add_id(request, piece, value);
 	for (size_t i = 0; i < piece->row_cnt; i++) {

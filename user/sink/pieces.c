@@ -142,6 +142,7 @@ static int add_pieces(struct sink_pieces *out, const struct sink_batch *batch, c
 			.label_set = batch->rows[rows[i]].label_set,
 			.rows = rows + i,
 			.row_cnt = cnt - i < max_rows ? cnt - i : max_rows,
+			.place = (size_t)(rows + i - out->rows),
 		};
 	}
 	return 0;
@@ -224,6 +225,15 @@ int sink_pieces_init(struct sink_pieces *out, const struct sink_window *window,
 		rows += batch->row_cnt;
 	}
 	return err;
+}
+
+void sink_piece_halve(struct sink_piece *piece, struct sink_piece *first)
+{
+	*first = *piece;
+	first->row_cnt /= 2;
+	piece->rows += first->row_cnt;
+	piece->place += first->row_cnt;
+	piece->row_cnt -= first->row_cnt;
 }
 
 void sink_pieces_deinit(struct sink_pieces *pieces)

@@ -32,6 +32,7 @@ struct sink_piece {
 	uint32_t label_set; /* of its first sample */
 	const uint32_t *rows; /* borrowed: of the batch, ascending */
 	size_t row_cnt; /* > 0 */
+	size_t place; /* how many rows other pieces have before them: another one in each piece */
 };
 
 struct sink_pieces {
@@ -45,6 +46,9 @@ struct sink_pieces {
 	size_t cnt, cap;
 	uint32_t *rows; /* owned: all pieces' */
 };
+
+/* Halve @piece, of more than one row: *@first gets the first rows, @piece keeps the others. */
+void sink_piece_halve(struct sink_piece *piece, struct sink_piece *first);
 
 /*
  * The pieces of @window (borrowed as long as @out is used), of at most @max_rows rows each: batch

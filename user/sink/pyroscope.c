@@ -35,7 +35,6 @@ struct push {
 	const struct sink_window *window;
 	struct buf body; /* what is not sent yet */
 	struct buf *why;
-	uint64_t profile_cnt; /* of the window */
 };
 
 static const char *const headers[] = {
@@ -164,7 +163,7 @@ static int encode(struct push *push, const struct sink_piece *piece, struct buf 
 
 	if (err)
 		return err;
-	prof.time_ns += push->profile_cnt;
+	prof.time_ns += piece->place;
 	err = encoder_pprof.encode(&prof, &(const struct encoder_opts){.by = NULL}, out);
 	profile_deinit(&prof);
 	return err;
@@ -206,7 +205,6 @@ static int add_profile(struct push *push, const struct sink_piece *piece, const 
 	pb_add_bytes(body, SAMPLE_PROFILE, profile->data, profile->len);
 	pb_end(body, sample);
 	pb_end(body, series);
-	push->profile_cnt++;
 	push->sink->remote.sink.counts.rows += piece->row_cnt;
 	return body->err;
 }
@@ -214,7 +212,7 @@ static int add_profile(struct push *push, const struct sink_piece *piece, const 
 /* Halves of it, where it is too large. */
 static int add_piece(struct push *push, const struct sink_piece *piece)
 {
-	struct sink_piece half = *piece, rest = *piece;
+	struct sink_piece first, rest = *piece;
 	_cleanup_(buf_deinit) struct buf profile;
 	int err;
 
@@ -224,10 +222,8 @@ static int add_piece(struct push *push, const struct sink_piece *piece)
 		return err;
 	if (unpacked_bytes(&profile) <= REMOTE_BODY_BYTES || piece->row_cnt == 1)
 		return add_profile(push, piece, &profile);
-	half.row_cnt /= 2;
-	rest.rows += half.row_cnt;
-	rest.row_cnt -= half.row_cnt;
-	err = add_piece(push, &half);
+	sink_piece_halve(&rest, &first);
+	err = add_piece(push, &first);
 	return err ? err : add_piece(push, &rest);
 }
 

@@ -12,8 +12,8 @@
  *
  * Samples have no labels: Pyroscope would make series of them. A profile has at most 16,000 samples
  * and 4 MiB before it is compressed, as Pyroscope's defaults want it (pkg/validation/limits.go).
- * Pyroscope takes two profiles of one series and nanosecond for one, when it compacts: so the
- * profiles of a window begin a nanosecond after one another, and what is sent twice is the same.
+ * Pyroscope takes two profiles of one series and nanosecond for one, when it compacts: so no two
+ * profiles of a window begin at the same nanosecond, and what is sent twice is the same.
  */
 #ifndef BPFPROF_SINK_PYROSCOPE_H
 #define BPFPROF_SINK_PYROSCOPE_H
