@@ -4,13 +4,15 @@
 
     query_truth.py TRUTH VIEW FILE MINUTES [KIND [WHERE [BY]]]
 
-VIEW is top, by, labels, kinds, folded or diff; MINUTES FROM-TO since noon, for diff two of them with a comma between;
-WHERE as --select has it, without commas in patterns but as '\\,'; BY the keys of --by. Exit 1 and a line for each
+VIEW is top, by, labels, kinds, folded, diff or regressions; MINUTES FROM-TO since noon, for the last two a pair of them
+with a comma between; WHERE as --select has it, without commas in patterns but as '\\,', for each of a pair where "||" is
+between; BY the keys of --by. Exit 1 and a line for each
 difference.
 """
 import collections
 import fnmatch
 import json
+import math
 import re
 import sys
 
@@ -115,15 +117,39 @@ def diff(before, after, told):
     return (wanted, totals), (got, (told["total"]["before"], told["total"]["after"]))
 
 
+def regressions(before, after, told):
+    """What grew by a z-test of two proportions (Wald's, each with its own variance), of samples; the margins, too."""
+    sides = [functions([dict(row, ns=int(row["count"])) for row in rows]) for rows in (before, after)]
+    counts = [sum(int(row["count"]) for row in rows) for rows in (before, after)]
+    names = set(sides[0]) | set(sides[1])
+    total = sum(row["ns"] for row in before)
+    wanted = {}
+    for name in names:
+        shares = [side.get(name, (0, 0))[1] / count for side, count in zip(sides, counts)]
+        spread = math.sqrt(sum(share * (1 - share) / count for share, count in zip(shares, counts)))
+        change = shares[1] - shares[0]
+        chance = math.erfc(abs(change) / spread / math.sqrt(2)) if spread else 1
+        if abs(change) > 1e-12 and 0.05 / len(names) / 2 < chance < 0.2:
+            sys.exit("%s is no clear case: %g" % (name, chance))
+        if change > 0 and chance < 0.05:
+            wanted[name] = (round(change * total), round(1.96 * spread * total / 1e7))
+    got = {harmless(row["name"]): (round(row["total"]["change"]), round(row["total"]["margin"] / 1e7))
+           for row in told["functions"]}
+    order = [row["total"]["change"] for row in told["functions"]]
+    return (wanted, sorted(order, reverse=True)), (got, order)
+
+
 def main():
     truth, view, path, minutes = sys.argv[1:5]
     kind, where, by = (sys.argv[5:] + ["", "", ""])[:3]
     with open(path, errors="replace") as file:
         text = file.read()
     told = text if view == "folded" else json.loads(text)
-    sides = [read(truth, part, kind or (None if view == "kinds" else "cpu"), where) for part in minutes.split(",")]
-    if view == "diff":
-        wanted, got = diff(*sides, told)
+    parts = minutes.split(",")
+    wheres = where.split("||") if "||" in where else [where] * len(parts)
+    sides = [read(truth, part, kind or (None if view == "kinds" else "cpu"), one) for part, one in zip(parts, wheres)]
+    if view in ("diff", "regressions"):
+        wanted, got = {"diff": diff, "regressions": regressions}[view](*sides, told)
     else:
         wanted, got = {"top": top, "by": by_labels, "labels": labels, "kinds": kinds, "folded": folded}[view](
             sides[0], told, by)

@@ -178,8 +178,8 @@ fails 2 "option '--percent-limit': '101' is not a percentage" report --percent-l
 fails 2 "unexpected argument 'x'" doctor x
 
 # --- query and store ---
-fails 2 "what is to be shown is missing: top, flame, diff, labels or kinds" query
-fails 2 "'tpo' is none of top, flame, diff, labels, kinds (did you mean 'top'?)" query tpo
+fails 2 "what is to be shown is missing: top, flame, diff, regressions, labels or kinds" query
+fails 2 "'tpo' is none of top, flame, diff, regressions, labels, kinds (did you mean 'top'?)" query tpo
 fails 2 "unexpected argument 'flame'" query top flame
 fails 2 "option '--since': '30' is not a time (wanted: 15m, 1h or 2d back from now" query top --since 30
 fails 2 "option '--until': '2026-02-30' is not a time" query top --until 2026-02-30
@@ -188,17 +188,19 @@ fails 2 "option '--since': not before --until" query top --since 1h --until 2h
 fails 2 "option '--since': not before the present" query top --since now
 fails 2 "option '--select': 'web' is not of the form KEY=GLOB" query top --select web
 fails 2 "option '--by': a label in 'a,,b' has no name" query top --by a,,b
-fails 2 "option '--output': not of top (of flame, diff)" query top -o x.svg
-fails 2 "option '--before-since': not of flame (of diff)" query flame --before-since 1d
+fails 2 "option '--output': not of top (of flame, diff, regressions)" query top -o x.svg
+fails 2 "option '--before-since': not of flame (of diff, regressions)" query flame --before-since 1d
 fails 2 "option '--kind': not of kinds" query kinds --kind cpu
 fails 2 "options '--sort' and '--by' of top exclude each other" query top --sort self --by comm
 fails 2 "option '--sort': 'total' is not one of change" query diff --sort total
+fails 2 "option '--before-select': not of top (of diff, regressions)" query top --before-select a=b
+fails 2 "option '--before-select': 'a' is not of the form KEY=GLOB" query regressions --before-select a
 fails 2 "the two ranges overlap" query diff --before-since 30m --before-until now
 fails 2 "output 'x.foo': unknown extension" query flame -o x.foo
 fails 2 "a difference can be" query diff -o x.dot
 fails 1 "does the server run, and listen there?" query top --store clickhouse://127.0.0.1:1/db
 fails 2 "not the name of a store" query top --store http://host/
-for view in top flame diff labels kinds; do
+for view in top flame diff regressions labels kinds; do
 	fails 1 "no store at 'nowhere.db': is the agent running? (bpfprof agent" query $view --store nowhere.db
 done
 fails 2 "what is to be done is missing: init, migrate, fsck, sizes, drop, ship or rollup" store

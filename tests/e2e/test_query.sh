@@ -127,6 +127,17 @@ holds "tells what grew" told_both 'regression: everything together \+140.00 % of
 holds "files of a difference" asked 0 files diff 60-120 -o "$tmp/d.svg" -o "$tmp/d.folded" --normalize
 holds "two columns, scaled to the total before" grep -q '^nginx;main;handle;parse 1500000000 2250000000$' "$tmp/d.folded"
 holds "ranges that overlap are refused" asked 2 overlap diff 60-70 --before-since "$(at 55)" --before-until "$(at 65)"
+holds "--before-select: other samples of the same range" asked 0 hosts diff 60-120 --format json --by none --select host=alpha --before-select host=beta
+holds "are those of each side" agrees diff "$out/hosts" 60-120,60-120 '' 'host=beta||host=alpha'
+holds "and are named" told '"name":"2026-11-20 13:00 to 14:00 UTC, host=beta"' hosts
+holds "of another range" asked 0 hosts diff 60-120 --format json --by none --select host=alpha --before-select host=beta --before-since "$(at 0)"
+holds "too" agrees diff "$out/hosts" 0-60,60-120 '' 'host=beta||host=alpha'
+holds "regressions" asked 0 grown regressions 60-120 --format json
+holds "are what a test of proportions finds" agrees regressions "$out/grown" 0-60,60-120
+holds "of a service" asked 0 grown regressions 60-120 --format json --select 'service=web' --by none
+holds "are its own" agrees regressions "$out/grown" 0-60,60-120 '' service=web
+holds "of what did not change" asked 0 grown regressions 90-120
+holds "there are none" told '^No function grew significantly\.$' grown
 holds "one side without samples" asked 4 empty diff 0-60
 holds "is said" told "no samples of kind 'cpu' from 2026-11-20 11:00 to 12:00 UTC; it has some from 2026-11-20 12:00 to 14:00 UTC$" empty.err
 

@@ -18,11 +18,18 @@ enum view {
 	VIEW_DIFF = 1 << 2,
 	VIEW_LABELS = 1 << 3,
 	VIEW_KINDS = 1 << 4,
+	VIEW_REGRESSIONS = 1 << 5,
+	VIEW_BOTH_DIFFS = VIEW_DIFF | VIEW_REGRESSIONS,
 };
 
 static const struct opt_choice views[] = {
-	{"top", VIEW_TOP},	 {"flame", VIEW_FLAME}, {"diff", VIEW_DIFF},
-	{"labels", VIEW_LABELS}, {"kinds", VIEW_KINDS}, {NULL},
+	{"top", VIEW_TOP},
+	{"flame", VIEW_FLAME},
+	{"diff", VIEW_DIFF},
+	{"regressions", VIEW_REGRESSIONS},
+	{"labels", VIEW_LABELS},
+	{"kinds", VIEW_KINDS},
+	{NULL},
 };
 
 #define AT(member, type) .offset = OPT_AT(struct query_opts, member, type)
@@ -37,9 +44,13 @@ static const struct opt query_options[] = {
 	{OPT_STRING, 0, "until", "TIME", AT(until, const char *),
 	 .help = "in the same forms (default: now); windows that begin before it are read"},
 	{OPT_STRING, 0, "before-since", "TIME", AT(before_since, const char *),
-	 .help = "diff: where the range to compare with begins (default: as long before its end)"},
+	 .help = "diff, regressions: where the range to compare with begins (default: as long "
+		 "before its end)"},
 	{OPT_STRING, 0, "before-until", "TIME", AT(before_until, const char *),
-	 .help = "diff: where it ends (default: where the other one begins)"},
+	 .help = "where it ends (default: where the other one begins)"},
+	{OPT_LIST, 0, "before-select", "LIST", AT(before_select, struct opts_list),
+	 .help = "diff, regressions: what is compared with has these labels, where --select says "
+		 "it of the rest (a version and the one before); of the same range by default"},
 	{OPT_LIST, 0, "select", "LIST", AT(select, struct opts_list),
 	 .help = "only samples whose labels match: 'service=web*,host=a'; repeatable; patterns for "
 		 "one label OR, labels AND; 'service=' is those without one"},
@@ -96,6 +107,9 @@ static const struct opts_example query_examples[] = {
 	{"bpfprof query flame --since 15m --select 'service=web*' --kind off-cpu -o waits.svg",
 	 "what one service waited for"},
 	{"bpfprof query diff --since 1h --before-since 1d", "now, and the same hour yesterday"},
+	{"bpfprof query regressions --since 1h --select service=web,version=2 --before-select "
+	 "service=web,version=1",
+	 "what a release has made slower, while both run"},
 	{"bpfprof query labels --since 1d", "what can be selected"},
 	{"bpfprof query top --store clickhouse://db.example/profiles --select service=web --by "
 	 "host",
@@ -105,16 +119,17 @@ static const struct opts_example query_examples[] = {
 
 const struct opts_spec query_spec = {
 	.name = "query",
-	.usage = "query top|flame|diff|labels|kinds [OPTIONS]",
+	.usage = "query top|flame|diff|regressions|labels|kinds [OPTIONS]",
 	.summary = "Show what is stored of a range of time, on this host or of a fleet",
 	.details =
 		"The store is read beside the agent that writes it; a fleet's beside all of them.\n"
 		"\n"
-		"top     the functions, or with --by the values of labels, as a table\n"
-		"flame   whole stacks, as a flame graph or in any other format\n"
-		"diff    what changed from the range before to this one, and how surely\n"
-		"labels  labels and their values, each with its sum\n"
-		"kinds   which kinds of samples there are\n"
+		"top          functions, or with --by the values of labels, as a table\n"
+		"flame        whole stacks, as a flame graph or in any other format\n"
+		"diff         what changed from the range before to this one, how surely\n"
+		"regressions  the functions whose share of it all significantly grew\n"
+		"labels       labels and their values, each with its sum\n"
+		"kinds        which kinds of samples there are\n"
 		"\n"
 		"What of the range is stored, and what is missing, is told on stderr. Where\n"
 		"nothing was sampled the exit status is 4; the files of flame then say why, "
@@ -131,24 +146,25 @@ static const struct {
 	const char *name;
 	uint32_t views;
 } limited[] = {
-	{"before-since", VIEW_DIFF},
-	{"before-until", VIEW_DIFF},
-	{"select", VIEW_TOP | VIEW_FLAME | VIEW_DIFF | VIEW_LABELS},
-	{"kind", VIEW_TOP | VIEW_FLAME | VIEW_DIFF | VIEW_LABELS},
-	{"by", VIEW_TOP | VIEW_FLAME | VIEW_DIFF | VIEW_LABELS},
-	{"value", VIEW_TOP | VIEW_FLAME | VIEW_DIFF},
-	{"sort", VIEW_TOP | VIEW_DIFF},
-	{"format", VIEW_TOP | VIEW_DIFF | VIEW_LABELS | VIEW_KINDS},
-	{"limit", VIEW_TOP | VIEW_DIFF | VIEW_LABELS},
+	{"before-since", VIEW_BOTH_DIFFS},
+	{"before-until", VIEW_BOTH_DIFFS},
+	{"before-select", VIEW_BOTH_DIFFS},
+	{"select", VIEW_TOP | VIEW_FLAME | VIEW_BOTH_DIFFS | VIEW_LABELS},
+	{"kind", VIEW_TOP | VIEW_FLAME | VIEW_BOTH_DIFFS | VIEW_LABELS},
+	{"by", VIEW_TOP | VIEW_FLAME | VIEW_BOTH_DIFFS | VIEW_LABELS},
+	{"value", VIEW_TOP | VIEW_FLAME | VIEW_BOTH_DIFFS},
+	{"sort", VIEW_TOP | VIEW_BOTH_DIFFS},
+	{"format", VIEW_TOP | VIEW_BOTH_DIFFS | VIEW_LABELS | VIEW_KINDS},
+	{"limit", VIEW_TOP | VIEW_BOTH_DIFFS | VIEW_LABELS},
 	{"normalize", VIEW_DIFF},
-	{"fail-above", VIEW_DIFF},
-	{"output", VIEW_FLAME | VIEW_DIFF},
-	{"title", VIEW_FLAME | VIEW_DIFF},
-	{"width", VIEW_DIFF},
+	{"fail-above", VIEW_BOTH_DIFFS},
+	{"output", VIEW_FLAME | VIEW_BOTH_DIFFS},
+	{"title", VIEW_FLAME | VIEW_BOTH_DIFFS},
+	{"width", VIEW_BOTH_DIFFS},
 	{"annotate", VIEW_FLAME},
 	{"embed-source", VIEW_FLAME},
-	{"open", VIEW_FLAME | VIEW_DIFF},
-	{"force", VIEW_FLAME | VIEW_DIFF},
+	{"open", VIEW_FLAME | VIEW_BOTH_DIFFS},
+	{"force", VIEW_FLAME | VIEW_BOTH_DIFFS},
 };
 
 /* Was @opt on the command line? Of the kinds that query_options has. */
@@ -231,10 +247,11 @@ static int find_view(const struct opts_list *operands, const struct opt_choice *
 		nearest_offer(&nearest, view->name);
 	}
 	if (name)
-		buf_printf(why, "'%s' is none of top, flame, diff, labels, kinds", name);
+		buf_printf(why, "'%s' is none of top, flame, diff, regressions, labels, kinds",
+			   name);
 	else
-		buf_add_str(why, "what is to be shown is missing: top, flame, diff, labels or "
-				 "kinds");
+		buf_add_str(why, "what is to be shown is missing: top, flame, diff, "
+				 "regressions, labels or kinds");
 	if (name && nearest.best)
 		buf_printf(why, " (did you mean '%s'?)", nearest.best);
 	return -EINVAL;
@@ -252,14 +269,16 @@ static bool choose(const struct opt_choice *choices, const char *text, struct op
 }
 
 /* The options as `bpfprof diff` has them. */
-static int make_diff_opts(const struct query_opts *opts, struct diff_opts *out, struct buf *why)
+static int make_diff_opts(const struct query_opts *opts, bool only_grown, struct diff_opts *out,
+			  struct buf *why)
 {
 	*out = (struct diff_opts){
 		.outputs = opts->render.outputs,
 		.width = opts->width,
 		.limit = opts->limit ? opts->limit : 20,
 		.fail_above = opts->fail_above,
-		.normalize = opts->normalize,
+		.normalize = opts->normalize || only_grown,
+		.only_grown = only_grown,
 		.force = opts->render.force,
 		.open = opts->render.open,
 		.by = opts->render.by,
@@ -295,11 +314,11 @@ static int ask_flame(struct query *query, struct buf *why)
 	return err ? CLI_FAILED : query_flame(query, &outputs, &viewer);
 }
 
-static int ask_diff(struct query *query, struct buf *why)
+static int ask_diff(struct query *query, bool only_grown, struct buf *why)
 {
 	_cleanup_(diff_outputs_deinit) struct diff_outputs outputs = {0};
 	struct diff_opts opts;
-	int err = make_diff_opts(query->opts, &opts, why);
+	int err = make_diff_opts(query->opts, only_grown, &opts, why);
 
 	if (!err)
 		err = diff_outputs_open(&opts, &outputs, why);
@@ -334,9 +353,10 @@ static int answer(const struct query_opts *opts)
 	if (!err)
 		err = query_init(&query, opts, &why);
 	if (!err)
-		status = view->value == VIEW_FLAME  ? ask_flame(&query, &why)
-			 : view->value == VIEW_DIFF ? ask_diff(&query, &why)
-						    : ask_table(&query, (enum view)view->value);
+		status = view->value == VIEW_FLAME ? ask_flame(&query, &why)
+			 : view->value & VIEW_BOTH_DIFFS
+				 ? ask_diff(&query, view->value == VIEW_REGRESSIONS, &why)
+				 : ask_table(&query, (enum view)view->value);
 	if (why.len)
 		log_error("%s (see bpfprof query --help)", buf_cstr(&why));
 	else if (err == -ENOMEM)

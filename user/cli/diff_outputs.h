@@ -17,6 +17,7 @@ struct diff_opts {
 	bool normalize, force, open;
 	const char *by, *value, *title;
 	struct opts_args args;
+	bool only_grown; /* of query alone: diff_report_keep_grown() */
 	/* of compare alone */
 	uint64_t runs;
 	bool show_output;

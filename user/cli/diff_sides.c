@@ -40,6 +40,8 @@ static int show(const struct diff_opts *opts, struct diff_outputs *outputs,
 		report.names[side] = names[side];
 		err = diff_report_facts(&report, side, &profiles[side]);
 	}
+	if (!err && opts->only_grown)
+		diff_report_keep_grown(&report);
 	if (!err)
 		return diff_outputs_show(opts, outputs, &report);
 	log_error("diff: %s", strerror(-err));

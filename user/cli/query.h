@@ -18,7 +18,7 @@
 /* The fields that the option table fills. */
 struct query_opts {
 	const char *store, *since, *until, *before_since, *before_until, *kind, *sort;
-	struct opts_list select;
+	struct opts_list select, before_select;
 	struct rendering render;
 	struct opts_choices format; /* enum report_format */
 	struct opts_choices width; /* enum diff_width */
@@ -38,7 +38,7 @@ struct query {
 	char *name; /* owned: the same without a password */
 	const char *kind; /* borrowed */
 	struct query_range range, before;
-	struct match_list where;
+	struct match_list where, before_where; /* before_where: empty: the same */
 	struct key_list by;
 	struct store_source *store; /* owned */
 };
@@ -58,8 +58,11 @@ struct store_query query_for_store(const struct query *query, const struct query
 /* "2026-11-20 12:00 to 13:00 UTC", with seconds where there are some. */
 void query_add_range(const struct query_range *range, struct buf *out);
 
+/* The conditions on the labels of samples of @range. */
+const struct match_list *query_where(const struct query *query, const struct query_range *range);
+
 /* "service=web*,host=a", as --select has it; nothing where there is no condition. */
-void query_add_selection(const struct query *query, struct buf *out);
+void query_add_selection(const struct match_list *where, struct buf *out);
 
 /* --- Answers --- */
 
@@ -103,6 +106,7 @@ int query_status(int err);
 int query_top(const struct query *query);
 /* @outputs are named, and opened once there is something to write. */
 int query_flame(const struct query *query, struct output_set *outputs, struct viewer *viewer);
+/* Also of what has grown alone, as @opts say. */
 int query_diff(const struct query *query, const struct diff_opts *opts,
 	       struct diff_outputs *outputs);
 int query_labels(const struct query *query);

@@ -187,9 +187,9 @@ void query_explain_empty(const struct query *query, const struct query_range *ra
 	if (store_source_coverage(query->store, range->from_ns, range->to_ns, &here) ||
 	    store_source_coverage(query->store, 0, UINT64_MAX, &all))
 		return;
-	if (here.window_cnt && query->where.cnt) {
+	if (here.window_cnt && query_where(query, range)->cnt) {
 		buf_add_str(out, " that match '");
-		query_add_selection(query, out);
+		query_add_selection(query_where(query, range), out);
 		buf_add_str(out, "' (bpfprof query labels shows what there is)");
 	} else if (here.window_cnt) {
 		buf_printf(out, " in %llu windows", (unsigned long long)here.window_cnt);

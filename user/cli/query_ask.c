@@ -53,16 +53,22 @@ static uint64_t minus(uint64_t left, uint64_t right)
 	return left > right ? left - right : 0;
 }
 
-/* As long as the range, and just before it where nothing else is said. */
+/* As long as the range, and just before it where nothing else is said; the same where other samples
+ * of it are. */
 static int set_before(struct query *query, uint64_t now_ns, struct buf *why)
 {
 	const struct query_opts *opts = query->opts;
 	const struct query_range *range = &query->range;
 	struct query_range *before = &query->before;
 	uint64_t len_ns = range->to_ns - range->from_ns;
+	bool selects = opts->before_select.cnt > 0;
 	int err = 0;
 
 	before->to_ns = range->from_ns;
+	if (selects && !opts->before_since && !opts->before_until) {
+		*before = *range;
+		return 0;
+	}
 	if (opts->before_until)
 		err = parse("--before-until", opts->before_until, now_ns, &before->to_ns, why);
 	before->from_ns = minus(before->to_ns, len_ns);
@@ -73,7 +79,7 @@ static int set_before(struct query *query, uint64_t now_ns, struct buf *why)
 		before->to_ns = before->from_ns + len_ns;
 	if (!err)
 		err = check_order("--before-since", "--before-until", before, why);
-	if (err || before->to_ns <= range->from_ns || range->to_ns <= before->from_ns)
+	if (err || selects || before->to_ns <= range->from_ns || range->to_ns <= before->from_ns)
 		return err;
 	buf_add_str(why, "the two ranges overlap: ");
 	query_add_range(before, why);
@@ -82,17 +88,18 @@ static int set_before(struct query *query, uint64_t now_ns, struct buf *why)
 	return -EINVAL;
 }
 
-static int set_where(struct query *query, struct buf *why)
+static int set_where(struct match_list *where, const char *option, const struct opts_list *texts,
+		     struct buf *why)
 {
 	_cleanup_(buf_deinit) struct buf what;
 	int err = 0;
 
 	buf_init(&what, BUF_NO_MAX);
-	for (size_t i = 0; i < query->opts->select.cnt && !err; i++)
-		err = match_list_parse(&query->where, query->opts->select.items[i], &what);
+	for (size_t i = 0; i < texts->cnt && !err; i++)
+		err = match_list_parse(where, texts->items[i], &what);
 	if (!what.len)
 		return err;
-	buf_printf(why, "option '--select': %s (wanted: 'service=web*,host=a')", buf_cstr(&what));
+	buf_printf(why, "option '%s': %s (wanted: 'service=web*,host=a')", option, buf_cstr(&what));
 	return -EINVAL;
 }
 
@@ -122,7 +129,9 @@ int query_init(struct query *query, const struct query_opts *opts, struct buf *w
 	if (!err)
 		err = set_before(query, now_ns, why);
 	if (!err)
-		err = set_where(query, why);
+		err = set_where(&query->where, "--select", &opts->select, why);
+	if (!err)
+		err = set_where(&query->before_where, "--before-select", &opts->before_select, why);
 	return err ? err : set_by(query, why);
 }
 
@@ -130,21 +139,30 @@ void query_deinit(struct query *query)
 {
 	store_source_close(query->store);
 	match_list_deinit(&query->where);
+	match_list_deinit(&query->before_where);
 	key_list_deinit(&query->by);
 	free(query->name);
 	query->store = NULL;
 	query->name = NULL;
 }
 
+const struct match_list *query_where(const struct query *query, const struct query_range *range)
+{
+	return range == &query->before && query->before_where.cnt ? &query->before_where
+								  : &query->where;
+}
+
 struct store_query query_for_store(const struct query *query, const struct query_range *range,
 				   const char *const *keep)
 {
+	const struct match_list *where = query_where(query, range);
+
 	return (struct store_query){
 		.from_ns = range->from_ns,
 		.to_ns = range->to_ns,
 		.kind = query->kind,
-		.where = query->where.items,
-		.where_cnt = query->where.cnt,
+		.where = where->items,
+		.where_cnt = where->cnt,
 		.by = keep,
 	};
 }
@@ -175,9 +193,8 @@ void query_add_range(const struct query_range *range, struct buf *out)
 	buf_add_str(out, " UTC");
 }
 
-void query_add_selection(const struct query *query, struct buf *out)
+void query_add_selection(const struct match_list *where, struct buf *out)
 {
-	for (size_t i = 0; i < query->where.cnt; i++)
-		buf_printf(out, "%s%s=%s", i ? "," : "", query->where.items[i].key,
-			   query->where.items[i].glob);
+	for (size_t i = 0; i < where->cnt; i++)
+		buf_printf(out, "%s%s=%s", i ? "," : "", where->items[i].key, where->items[i].glob);
 }

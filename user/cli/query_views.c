@@ -163,7 +163,7 @@ static void add_title(const struct query *query, const struct profile *prof, str
 	if (!query->where.cnt)
 		return;
 	buf_add_str(out, ", ");
-	query_add_selection(query, out);
+	query_add_selection(&query->where, out);
 }
 
 static void add_subtitle(const struct query_answer *answer, struct buf *out)
@@ -281,6 +281,17 @@ static int read_sides(const struct query *query, struct query_answer answers[DIF
 	return CLI_OK;
 }
 
+/* What is told of @range, with what was selected where the sides differ in it. */
+static void add_side_name(const struct query *query, const struct query_range *range,
+			  struct buf *out)
+{
+	query_add_range(range, out);
+	if (!query->before_where.cnt || !query_where(query, range)->cnt)
+		return;
+	buf_add_str(out, ", ");
+	query_add_selection(query_where(query, range), out);
+}
+
 static int show_sides(const struct query *query, const struct diff_opts *opts,
 		      struct diff_outputs *outputs, struct query_answer answers[DIFF_SIDE_CNT])
 {
@@ -291,8 +302,8 @@ static int show_sides(const struct query *query, const struct diff_opts *opts,
 
 	buf_init(&before, BUF_NO_MAX);
 	buf_init(&after, BUF_NO_MAX);
-	query_add_range(&query->before, &before);
-	query_add_range(&query->range, &after);
+	add_side_name(query, &query->before, &before);
+	add_side_name(query, &query->range, &after);
 	names[DIFF_BEFORE] = buf_cstr(&before);
 	names[DIFF_AFTER] = buf_cstr(&after);
 	return diff_sides_show(opts, outputs, profiles, names);

@@ -91,12 +91,18 @@ static void add_row(const struct diff_report *report, uint32_t row, struct buf *
 	buf_add_char(out, '\n');
 }
 
+static void add_nothing(const struct diff_report *report, struct buf *out)
+{
+	buf_add_str(out, report->is_of_grown ? "\nNo function grew significantly.\n"
+					     : "\nNo function changed.\n");
+}
+
 static void add_table(const struct diff_report *report, struct buf *out)
 {
 	size_t cnt = report->order_cnt < report->limit ? report->order_cnt : report->limit;
 
 	if (!report->order_cnt) {
-		buf_add_str(out, "\nNo function changed.\n");
+		add_nothing(report, out);
 		return;
 	}
 	buf_printf(out, "\n%11s%12s%13s  %11s%10s  %13s    %s\n", "before", "after", "change",
@@ -285,7 +291,7 @@ void diff_report_markdown(const struct diff_report *report, struct buf *out)
 
 	add_markdown_head(report, out);
 	if (!report->order_cnt) {
-		buf_add_str(out, "\nNo function changed.\n");
+		add_nothing(report, out);
 		return;
 	}
 	buf_add_str(out,

@@ -100,6 +100,25 @@ int diff_report_init(struct diff_report *report, const struct diff *diff, enum d
 	return 0;
 }
 
+static bool has_grown(const struct diff_change *change)
+{
+	return change->is_significant && change->change > 0;
+}
+
+void diff_report_keep_grown(struct diff_report *report)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < report->order_cnt; i++) {
+		const struct diff_row *row = &report->diff->rows[report->order[i]];
+
+		if (has_grown(&row->total) || has_grown(&row->self))
+			report->order[cnt++] = report->order[i];
+	}
+	report->order_cnt = cnt;
+	report->is_of_grown = true;
+}
+
 /* Take the line that @text holds; 0 or -ENOMEM. */
 static int add_line(struct diff_lines *lines, struct buf *text)
 {

@@ -52,6 +52,7 @@ struct diff_report {
 	size_t timing_cnt;
 	uint32_t *order; /* owned: rows of the diff that changed */
 	size_t order_cnt;
+	bool is_of_grown; /* diff_report_keep_grown() has left them */
 	uint64_t limit; /* lines of the table */
 	double fail_above; /* percent; negative: not asked for */
 	struct diff_lines warnings, regressions;
@@ -63,6 +64,9 @@ int diff_note_names(struct diff *diff, const char *const names[DIFF_SIDE_CNT]);
 /* A report on @diff. 0 or -ENOMEM; release with diff_report_deinit() in either case. */
 int diff_report_init(struct diff_report *report, const struct diff *diff, enum diff_sort sort);
 void diff_report_deinit(struct diff_report *report);
+
+/* Keep of the rows what significantly grew, itself or with what it calls. */
+void diff_report_keep_grown(struct diff_report *report);
 
 /*
  * Collect what @prof tells of how it was recorded: its ledger (and whose version wrote it), its
