@@ -88,7 +88,7 @@ struct querier_request {
 	int64_t max_nodes, limit; /* 0: not given */
 	int64_t format, aggregation; /* enums of the schema */
 	int64_t step_ns;
-	bool has_stack_selector, has_profile_selector;
+	bool has_stack_selector;
 };
 
 struct querier_call {

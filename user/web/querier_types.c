@@ -64,7 +64,8 @@ static int add_kind(void *arg, const char *name, const struct profile_value_type
 		    int64_t total)
 {
 	struct querier_types *types = arg;
-	const struct profile_value_type *usual = &value_types[default_type];
+	const uint32_t usual_at = default_type < type_cnt ? default_type : 0;
+	const struct profile_value_type *usual = &value_types[usual_at];
 
 	for (uint32_t i = 0; i < type_cnt; i++) {
 		struct querier_type type = {.is_default = i == default_type};

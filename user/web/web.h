@@ -6,6 +6,7 @@
  *
  *	/debug/pprof/...	profiles: recorded now (seconds=) or from the store (from=)
  *	/api/...		JSON over the store
+ *	/querier.v1...		Pyroscope's querier API: Grafana's data source
  *	/metrics /healthz	for those who watch the agent
  *	/			the page
  */
