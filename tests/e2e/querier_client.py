@@ -477,6 +477,25 @@ def check_lists():
         case("series by %s" % asked, (sorted(tuple(sorted(one)) for one in got), len(got)), (sorted(wanted), len(wanted)))
 
 
+def check_brief():
+    """Of each call one answer, whoever's the store is: of many hosts, whose windows begin within the minute's first second."""
+    whole = dict(start=at(-1), end=at(121))
+    case("types", sorted(one["ID"] for one in ask("ProfileTypes", **whole)["profileTypes"]),
+         sorted([CPU, SAMPLES, OFF_CPU, WAITS]))
+    case("label names", {"comm", "host", "service_name"} - set(ask("LabelNames", **whole)["names"]), set())
+    for label, (selector, where) in (("service_name", SELECTORS[6]), ("host", SELECTORS[7])):
+        case("values of %s where %s" % (label, selector),
+             ask("LabelValues", name=label, matchers=[selector], **whole)["names"],
+             sorted({row[label] for kind in ("cpu", "off-cpu") for row in rows(-1, 121, kind, where)} - {""}))
+        for by in ([label], ["host", "service_name"]):
+            told = ask("SelectSeries", profileTypeID=CPU, labelSelector=selector, step=10000.0, groupBy=by, **whole)["series"]
+            case("series by %s where %s" % (by, selector),
+                 {tuple((pair["name"], pair["value"]) for pair in one["labels"]):
+                  sum(point["value"] for point in one["points"]) for one in told},
+                 add_up((tuple((name, row[name]) for name in by if row[name]), row["ns"])
+                        for row in rows(-1, 121, "cpu", where)))
+
+
 def check_errors():
     proto, text = "application/proto", "application/json"
     stacks_of = {"profileTypeID": CPU, "start": str(at(0)), "end": str(at(120))}
@@ -523,7 +542,7 @@ def check_errors():
 
 def main():
     brief = sys.argv[5:] == ["brief"]
-    for check in [check_diff, check_profile, check_max_nodes] if brief else \
+    for check in [check_brief, check_diff, check_profile, check_max_nodes] if brief else \
             [check_lists, check_flames, check_query, check_max_nodes, check_diff, check_profile, check_series, check_errors]:
         check()
     return failures > 0
