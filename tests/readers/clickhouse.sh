@@ -45,6 +45,16 @@ equal()
 	[ "$1" = "$2" ]
 }
 
+# It is shipped again from the start.
+forget_cursor()
+{
+	python3 -c '
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+store.execute("UPDATE sink SET seq=0")
+store.commit()' "$store"
+}
+
 holds "init" bpfprof_into 0 init store init --store "$url"
 holds "... gives codecs" bash -c '[[ $1 == *"ts"*"CODEC(Delta(2), ZSTD(1))"* ]]' _ "$(sql "SHOW CREATE TABLE samples")"
 holds "... says so" told "11 tables made, of version 2, by ClickHouse [0-9.]+$" init.err
@@ -53,11 +63,7 @@ for time in once twice; do
 	holds "shipped $time" bpfprof_into 0 shipped store ship --store "$store" --to "$url"
 	holds "... every sum is the recorded one" equal "$(sums)" "$(cat "$out/truth")"
 	holds "... fsck finds nothing" bpfprof_into 0 fsck store fsck --store "$url"
-	python3 -c '
-import sqlite3, sys
-store = sqlite3.connect(sys.argv[1])
-store.execute("UPDATE sink SET seq=0")
-store.commit()' "$store"
+	forget_cursor
 done
 # top NAME: of whole hours, which no label but the service is asked of.
 top()
@@ -75,6 +81,12 @@ sql "DROP TABLE samples"
 sql "RENAME TABLE kept TO samples"
 holds "... fsck compares them" bpfprof_into 0 fsck store fsck --store "$url"
 holds "... all of them" told "; 3 hours and days rolled up$" fsck.err
+days=$(sql "SELECT uniqExact(toDate(h)) FROM batches")
+holds "days that are over are dropped" bpfprof_into 0 dropped store drop --retain 1d --store "$url"
+holds "... all of them" told ": $days days dropped" dropped.err
+holds "... everywhere" equal "$(sql "SELECT count() FROM (SELECT h FROM samples UNION ALL SELECT h FROM batches)")" 0
+forget_cursor
+holds "... and shipped again" bpfprof_into 0 shipped store ship --store "$store" --to "$url"
 sql "INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v, unit FROM samples
 	LIMIT 1"
 sql "DELETE FROM stacks WHERE stack = (SELECT min(stack) FROM stacks)"

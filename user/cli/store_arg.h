@@ -10,7 +10,7 @@
 #define STORE_ARG_HELP "the local store: a file, or sqlite:FILE (default: " STORE_DEFAULT_PATH ")"
 #define STORE_ARG_ANY_HELP                                                                 \
 	"the local store: a file, or sqlite:FILE (default: " STORE_DEFAULT_PATH "), or a " \
-	"fleet's: clickhouse://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE]"
+	"fleet's: clickhouse://[USER[:PASSWORD]@]HOST[:PORT][,HOST...][/DATABASE]"
 
 /* The file that @url (NULL: the default) names, into *@out (borrowed from @url). 0, or -EINVAL
  * after log_error(): another kind of store. */
