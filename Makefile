@@ -305,6 +305,11 @@ $(O)/fleet-sim: $(FLEET_SIM) $(wildcard tools/fleet-sim/*.h) $(O)/libbpfprof.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -iquote tools/fleet-sim -o $@ $(FLEET_SIM) $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
 
+.PHONY: bench-fleet
+bench-fleet: all $(O)/fleet-sim $(O)/tests/store_day ## a simulated fleet in ClickHouse: bytes per row and column, on the wire; roll-ups beside samples
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
+	@BUILD=$(O) tests/bench/fleet
+
 .PHONY: bench-top
 bench-top: all ## what the live table costs beside perf top
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi

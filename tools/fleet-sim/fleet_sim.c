@@ -248,6 +248,9 @@ static int run(const struct fleet_opts *opts)
 	uint64_t start_s;
 	int status = CLI_FAILED;
 
+	log_set_level(opts->args.quiet	   ? LOG_QUIET
+		      : opts->args.verbose ? LOG_VERBOSE
+					   : log_get_level());
 	if (!opts->store || !opts->to || opts->args.operands.cnt) {
 		log_error("wanted: --store FILE --to clickhouse://HOST/DATABASE (see --help)");
 		return CLI_USAGE;
