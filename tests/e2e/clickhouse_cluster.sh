@@ -27,10 +27,10 @@ while count:
     count -= 1' "$@"
 }
 
-# It listens before it serves, and a ClickHouse that begins meanwhile ends.
+# It listens before it serves: a ClickHouse that begins meanwhile ends, and a question may get no answer at all.
 zk_serves()
 {
-	bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1" && echo srvr >&3 && grep -q ^Mode <&3' _ "$zk_port"
+	timeout 2 bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$1" && echo srvr >&3 && grep -q ^Mode <&3' _ "$zk_port"
 }
 
 zk_start()
