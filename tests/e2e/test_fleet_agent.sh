@@ -61,6 +61,8 @@ ends()
 check "a sink without a scheme is refused" bash -c '"$1" agent --check-config --sink 127.0.0.1 2>&1 |
 	grep "option .--sink.: not the URL of a sink"' _ "$bpfprof"
 check "the configuration is right" "${agent[@]}" --check-config
+check "... a password in it is not shown" bash -c '"$1" agent --check-config --sink clickhouse://fleet:se%3Acret@db/fleet |
+	grep -F "clickhouse://fleet:***@db/fleet"' _ "$bpfprof"
 check "init" "$bpfprof" store init --store "$url"
 check "an agent begins" begin --listen none
 hits >"$TMPDIR/hits.out" &

@@ -5,14 +5,18 @@
 #include "base/cleanup.h"
 #include "capture/capture.h"
 #include "cli/cli.h"
+#include "http/url.h"
 
 static int print_config(const struct agent_opts *opts)
 {
-	_cleanup_(buf_deinit) struct buf out;
+	_cleanup_(buf_deinit) struct buf whole, out;
 
+	buf_init(&whole, BUF_NO_MAX);
 	buf_init(&out, BUF_NO_MAX);
-	agent_opts_print(opts, &out);
-	return cli_print(&out);
+	agent_opts_print(opts, &whole);
+	if (!whole.err)
+		http_url_add_hidden(&out, buf_cstr(&whole));
+	return whole.err ? cli_print(&whole) : cli_print(&out);
 }
 
 static int detach(const struct agent_opts *opts)

@@ -117,3 +117,32 @@ const char *http_authority_parse(const char *text, size_t len, struct http_autho
 	}
 	return take_host(text, len, out);
 }
+
+/* Where the password of the URL whose authority begins at @text is; *@len_out bytes. NULL: none. */
+static const char *find_password(const char *text, size_t *len_out)
+{
+	const char *at = memrchr(text, '@', strcspn(text, "/?\"' \t\r\n"));
+	const char *colon = at ? memchr(text, ':', (size_t)(at - text)) : NULL;
+
+	if (!colon || colon + 1 == at)
+		return NULL;
+	*len_out = (size_t)(at - colon - 1);
+	return colon + 1;
+}
+
+void http_url_add_hidden(struct buf *out, const char *text)
+{
+	const char *scheme, *password;
+	size_t len;
+
+	while ((scheme = strstr(text, "://"))) {
+		const char *end = scheme + 3;
+
+		password = find_password(end, &len);
+		buf_add(out, text, (size_t)((password ? password : end) - text));
+		if (password)
+			buf_add_str(out, "***");
+		text = password ? password + len : end;
+	}
+	buf_add_str(out, text);
+}

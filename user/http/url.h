@@ -37,4 +37,8 @@ bool http_url_is_name(const char *text);
  * False: it is too long, or has a line break. */
 bool http_url_take_environment(const char *name, char out[static HTTP_URL_PART_MAX]);
 
+/* Append @text, which may have any number of lines and URLs, with "***" in the place of every URL's
+ * password: for messages. */
+void http_url_add_hidden(struct buf *out, const char *text);
+
 #endif
