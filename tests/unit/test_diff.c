@@ -8,9 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "encode/diff_report.h"
 #include "encode/diff_svg.h"
 #include "flame_fixture.h"
 #include "profile/diff.h"
@@ -699,6 +701,31 @@ static void test_significance(void **state)
 	assert_true(isnan(shift.low) && isnan(shift.high));
 }
 
+/* What the joined profile is told after the report was begun may move its strings. */
+static void test_names_come_late(void **state)
+{
+	static char name[1 << 20];
+	const char *const names[DIFF_SIDE_CNT] = {"before", name};
+	struct profile before, after;
+	struct diff_report report;
+	struct diff diff;
+
+	fixture_init(&before, "off_cpu", "nanoseconds");
+	fixture_add(&before, "app", 100, "main|read");
+	fixture_init(&after, "off_cpu", "nanoseconds");
+	fixture_add(&after, "app", 300, "main|read");
+	diff_pair(&before, &after, false, &diff);
+	assert_int_equal(diff_report_init(&report, &diff, DIFF_BY_CHANGE), 0);
+	memset(name, 'x', sizeof(name) - 1);
+	assert_int_equal(diff_note_names(&diff, names), 0);
+	assert_string_equal(report.type, "off_cpu");
+	assert_string_equal(report.unit, "nanoseconds");
+	diff_report_deinit(&report);
+	diff_deinit(&diff);
+	profile_deinit(&before);
+	profile_deinit(&after);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -710,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_counting),	cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_exact_runs),	cmocka_unit_test(test_thinned_runs),
 		cmocka_unit_test(test_values_match),	cmocka_unit_test(test_significance),
+		cmocka_unit_test(test_names_come_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

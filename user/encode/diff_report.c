@@ -79,19 +79,20 @@ static int compare_rows(const void *left_ptr, const void *right_ptr, void *arg)
 
 int diff_report_init(struct diff_report *report, const struct diff *diff, enum diff_sort sort)
 {
+	const struct profile *joined = &diff->joined;
+	const char *unit = joined->value_type_cnt
+				   ? profile_str(joined, joined->value_types[DIFF_AFTER].unit)
+				   : "count";
 	struct order order = {diff, sort};
 
 	*report = (struct diff_report){
 		.diff = diff,
-		.type = profile_str(&diff->joined, diff->type),
-		.unit = diff->joined.value_type_cnt
-				? profile_str(&diff->joined,
-					      diff->joined.value_types[DIFF_AFTER].unit)
-				: "count",
+		.type = strdup(profile_str(joined, diff->type)),
+		.unit = strdup(unit),
 		.fail_above = -1,
 	};
 	report->order = calloc(diff->row_cnt + 1, sizeof(*report->order));
-	if (!report->order)
+	if (!report->order || !report->type || !report->unit)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < diff->row_cnt; i++)
 		if (diff->rows[i].total.change != 0 || diff->rows[i].self.change != 0)
@@ -147,6 +148,8 @@ void diff_report_deinit(struct diff_report *report)
 		free(report->facts[i].value[DIFF_AFTER]);
 	}
 	free(report->facts);
+	free(report->type);
+	free(report->unit);
 	free(report->order);
 	lines_deinit(&report->warnings);
 	lines_deinit(&report->regressions);

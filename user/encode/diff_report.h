@@ -45,7 +45,8 @@ enum diff_sort {
 struct diff_report {
 	const struct diff *diff; /* borrowed; finished */
 	const char *names[DIFF_SIDE_CNT]; /* borrowed: files or commands */
-	const char *type, *unit; /* borrowed: "cpu", "nanoseconds" */
+	char *type,
+		*unit; /* owned, as the joined profile's strings may move: "cpu", "nanoseconds" */
 	struct diff_fact *facts; /* owned */
 	size_t fact_cnt, fact_cap;
 	struct diff_timing timings[DIFF_TIMINGS_MAX];
