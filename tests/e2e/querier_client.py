@@ -18,6 +18,8 @@ import sys
 import urllib.error
 import urllib.request
 
+import sink_wire
+
 NOON, MINUTE = 1795176000, 60
 CPU, SAMPLES = "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "process_cpu:samples:count:cpu:nanoseconds"
 OFF_CPU = "off_cpu:off_cpu:nanoseconds:off_cpu:nanoseconds"
@@ -78,39 +80,18 @@ def encode(schema, values):
     return out
 
 
-def read_varint(data, at):
-    number = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        number |= (byte & 0x7f) << shift
-        shift += 7
-        if byte < 0x80:
-            return number, at
-
-
 def fields(data):
-    at = 0
-    while at < len(data):
-        tag, at = read_varint(data, at)
-        if tag & 7 == 0:
-            value, at = read_varint(data, at)
-        elif tag & 7 == 1:
-            value, at = data[at:at + 8], at + 8
-        elif tag & 7 == 2:
-            size, at = read_varint(data, at)
-            if at + size > len(data):
-                raise ValueError("a field is longer than its message")
-            value, at = data[at:at + size], at + size
-        else:
-            raise ValueError("wire type %d" % (tag & 7))
-        yield tag >> 3, value
+    """(number, value) of each field: an integer, the bytes of a double, or bytes."""
+    for number, wire, value in sink_wire.fields(data):
+        if wire == 5:
+            raise ValueError("wire type 5")
+        yield number, struct.pack("<Q", value) if wire == 1 else value
 
 
 def packed(data):
     at, numbers = 0, []
     while at < len(data):
-        number, at = read_varint(data, at)
+        number, at = sink_wire.varint(data, at)
         numbers.append(number - (1 << 64) if number >> 63 else number)
     return numbers
 

@@ -16,16 +16,10 @@
 
 enum {
 	SAMPLES_MAX = 16000, /* of a profile, as Pyroscope's default wants it */
-	HOST_ID_MAX = 64,
 	TEXT_MAX = 200, /* bytes of what a receiver says */
 };
 
 enum { ANSWER_PARTIAL_SUCCESS = 1, PARTIAL_REJECTED = 1, PARTIAL_TEXT = 2 };
-
-struct otlp {
-	struct remote remote;
-	char host_id[HOST_ID_MAX];
-};
 
 static const char *const headers[] = {"Content-Type: application/x-protobuf", NULL};
 
@@ -49,28 +43,10 @@ static int name_sink(const char *url, struct buf *out, struct buf *why)
 	return remote_name(&kind, url, out, why);
 }
 
-static void close_sink(struct sink *sink)
-{
-	remote_deinit((struct remote *)sink);
-	free(sink);
-}
-
 static int open_sink(const char *url, const struct sink_opts *opts, struct sink **out,
 		     struct buf *why)
 {
-	struct otlp *otlp = calloc(1, sizeof(*otlp));
-	int err;
-
-	if (!otlp)
-		return -ENOMEM;
-	err = remote_init(&otlp->remote, &kind, url, opts, why);
-	if (err) {
-		free(otlp);
-		return err;
-	}
-	strncpy(otlp->host_id, opts->host_id, sizeof(otlp->host_id) - 1);
-	*out = &otlp->remote.sink;
-	return 0;
+	return remote_open(&kind, url, opts, out, why);
 }
 
 /* --- Answers --- */
@@ -123,27 +99,28 @@ static void take_answer(struct remote *remote, const struct buf *answer)
 
 /* --- Sending --- */
 
-static int send_pieces(struct otlp *otlp, const struct sink_window *window,
+static int send_pieces(struct remote *remote, const struct sink_window *window,
 		       const struct sink_piece *pieces, size_t cnt, struct buf *why);
 
 /* In two, the last of which may be of the only piece that there is. */
-static int send_halves(struct otlp *otlp, const struct sink_window *window,
+static int send_halves(struct remote *remote, const struct sink_window *window,
 		       const struct sink_piece *pieces, size_t cnt, struct buf *why)
 {
 	struct sink_piece first, rest = pieces[0];
 	int err;
 
 	if (cnt > 1) {
-		err = send_pieces(otlp, window, pieces, cnt / 2, why);
-		return err ? err : send_pieces(otlp, window, pieces + cnt / 2, cnt - cnt / 2, why);
+		err = send_pieces(remote, window, pieces, cnt / 2, why);
+		return err ? err
+			   : send_pieces(remote, window, pieces + cnt / 2, cnt - cnt / 2, why);
 	}
 	sink_piece_halve(&rest, &first);
-	err = send_pieces(otlp, window, &first, 1, why);
-	return err ? err : send_pieces(otlp, window, &rest, 1, why);
+	err = send_pieces(remote, window, &first, 1, why);
+	return err ? err : send_pieces(remote, window, &rest, 1, why);
 }
 
 /* As one request, or as several where it is too large. */
-static int send_pieces(struct otlp *otlp, const struct sink_window *window,
+static int send_pieces(struct remote *remote, const struct sink_window *window,
 		       const struct sink_piece *pieces, size_t cnt, struct buf *why)
 {
 	_cleanup_(buf_deinit) struct buf body;
@@ -152,19 +129,19 @@ static int send_pieces(struct otlp *otlp, const struct sink_window *window,
 
 	buf_init(&body, BUF_NO_MAX);
 	buf_init(&answer, BUF_NO_MAX);
-	err = otlp_encode(window, pieces, cnt, otlp->host_id, &body);
+	err = otlp_encode(window, pieces, cnt, remote->host_id, &body);
 	if (err < 0)
 		return err;
 	if (body.len > REMOTE_BODY_BYTES && (cnt > 1 || pieces[0].row_cnt > 1))
-		return send_halves(otlp, window, pieces, cnt, why);
+		return send_halves(remote, window, pieces, cnt, why);
 	/* Rows may be all of nothing. */
 	if (!err)
 		return 0;
-	err = remote_post(&otlp->remote, &body, &answer, why);
+	err = remote_post(remote, &body, &answer, why);
 	if (!err)
-		take_answer(&otlp->remote, &answer);
+		take_answer(remote, &answer);
 	for (size_t i = 0; i < cnt && !err; i++)
-		otlp->remote.sink.counts.rows += pieces[i].row_cnt;
+		remote->sink.counts.rows += pieces[i].row_cnt;
 	return err;
 }
 
@@ -174,8 +151,7 @@ static int send_one(struct remote *remote, const struct sink_window *window, str
 	int err = sink_pieces_init(&pieces, window, sink_label_is_series, SAMPLES_MAX);
 
 	if (!err && pieces.cnt)
-		err = send_pieces((struct otlp *)remote, &pieces.window, pieces.items, pieces.cnt,
-				  why);
+		err = send_pieces(remote, &pieces.window, pieces.items, pieces.cnt, why);
 	return err;
 }
 
@@ -190,6 +166,6 @@ const struct sink_ops otlp_sink = {
 	.name = name_sink,
 	.open = open_sink,
 	.send = send_windows,
-	.close = close_sink,
+	.close = remote_close,
 	.lost_told = "it can be told nowhere there",
 };

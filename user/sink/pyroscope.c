@@ -17,21 +17,15 @@ enum {
 	SAMPLES_MAX = 16000, /* of a profile */
 	LABELS_MAX = 30, /* of a series */
 	LABEL_VALUE_MAX = 2048, /* bytes */
-	HOST_ID_MAX = 64,
 	GZIP_SIZE_BYTES = 4, /* RFC 1952, ISIZE: at the end */
 };
 
 enum push_field { PUSH_SERIES = 1, SERIES_LABELS = 1, SERIES_SAMPLES = 2, SAMPLE_PROFILE = 1 };
 enum label_pair_field { LABEL_NAME = 1, LABEL_VALUE = 2 };
 
-struct pyroscope {
-	struct remote remote;
-	char host_id[HOST_ID_MAX];
-};
-
 /* A window that is being sent. */
 struct push {
-	struct pyroscope *sink;
+	struct remote *sink;
 	const struct sink_window *window;
 	struct buf body; /* what is not sent yet */
 	struct buf *why;
@@ -63,28 +57,10 @@ static int name_sink(const char *url, struct buf *out, struct buf *why)
 	return remote_name(&kind, url, out, why);
 }
 
-static void close_sink(struct sink *sink)
-{
-	remote_deinit((struct remote *)sink);
-	free(sink);
-}
-
 static int open_sink(const char *url, const struct sink_opts *opts, struct sink **out,
 		     struct buf *why)
 {
-	struct pyroscope *pyroscope = calloc(1, sizeof(*pyroscope));
-	int err;
-
-	if (!pyroscope)
-		return -ENOMEM;
-	err = remote_init(&pyroscope->remote, &kind, url, opts, why);
-	if (err) {
-		free(pyroscope);
-		return err;
-	}
-	strncpy(pyroscope->host_id, opts->host_id, sizeof(pyroscope->host_id) - 1);
-	*out = &pyroscope->remote.sink;
-	return 0;
+	return remote_open(&kind, url, opts, out, why);
 }
 
 /* --- Labels --- */
@@ -184,7 +160,7 @@ static int post(struct push *push)
 	int err;
 
 	buf_init(&answer, BUF_NO_MAX);
-	err = remote_post(&push->sink->remote, &push->body, &answer, push->why);
+	err = remote_post(push->sink, &push->body, &answer, push->why);
 	buf_reset(&push->body);
 	return err;
 }
@@ -205,7 +181,7 @@ static int add_profile(struct push *push, const struct sink_piece *piece, const 
 	pb_add_bytes(body, SAMPLE_PROFILE, profile->data, profile->len);
 	pb_end(body, sample);
 	pb_end(body, series);
-	push->sink->remote.sink.counts.rows += piece->row_cnt;
+	push->sink->sink.counts.rows += piece->row_cnt;
 	return body->err;
 }
 
@@ -230,8 +206,7 @@ static int add_piece(struct push *push, const struct sink_piece *piece)
 static int send_one(struct remote *remote, const struct sink_window *window, struct buf *why)
 {
 	_cleanup_(sink_pieces_deinit) struct sink_pieces pieces;
-	struct push push = {
-		.sink = (struct pyroscope *)remote, .window = &pieces.window, .why = why};
+	struct push push = {.sink = remote, .window = &pieces.window, .why = why};
 	int err = sink_pieces_init(&pieces, window, sink_label_is_series, SAMPLES_MAX);
 
 	buf_init(&push.body, BUF_NO_MAX);
@@ -254,6 +229,6 @@ const struct sink_ops pyroscope_sink = {
 	.name = name_sink,
 	.open = open_sink,
 	.send = send_windows,
-	.close = close_sink,
+	.close = remote_close,
 	.lost_told = "it can be told nowhere there",
 };

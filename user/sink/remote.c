@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base64.h"
@@ -172,8 +173,18 @@ static int take_url(struct remote *remote, const struct remote_url *url)
 	return err ? err : remote->target.err;
 }
 
-int remote_init(struct remote *remote, const struct remote_kind *kind, const char *url,
-		const struct sink_opts *opts, struct buf *why)
+void remote_close(struct sink *sink)
+{
+	struct remote *remote = (struct remote *)sink;
+
+	http_close(remote->http);
+	buf_deinit(&remote->target);
+	explicit_bzero(remote->user, sizeof(remote->user));
+	free(remote);
+}
+
+int remote_open(const struct remote_kind *kind, const char *url, const struct sink_opts *opts,
+		struct sink **out, struct buf *why)
 {
 	struct http_opts http = {
 		.timeout_ms = TIMEOUT_MS,
@@ -183,10 +194,14 @@ int remote_init(struct remote *remote, const struct remote_kind *kind, const cha
 	};
 	struct remote_url parsed;
 	int err = parse(kind, url, &parsed, why);
+	struct remote *remote = err ? NULL : calloc(1, sizeof(*remote));
 
-	if (err)
-		return err;
-	*remote = (struct remote){.kind = kind};
+	if (!remote) {
+		explicit_bzero(&parsed, sizeof(parsed));
+		return err ? err : -ENOMEM;
+	}
+	remote->kind = kind;
+	strncpy(remote->host_id, opts->host_id, sizeof(remote->host_id) - 1);
 	buf_init(&remote->target, BUF_NO_MAX);
 	err = take_url(remote, &parsed);
 	explicit_bzero(&parsed, sizeof(parsed));
@@ -196,16 +211,11 @@ int remote_init(struct remote *remote, const struct remote_kind *kind, const cha
 		err = http_open(&http, &remote->http);
 	if (err) {
 		buf_add_str(why, err == -ENOSYS ? http_missing() : strerror(-err));
-		remote_deinit(remote);
+		remote_close(&remote->sink);
+		return err;
 	}
-	return err;
-}
-
-void remote_deinit(struct remote *remote)
-{
-	http_close(remote->http);
-	buf_deinit(&remote->target);
-	explicit_bzero(remote->user, sizeof(remote->user));
+	*out = &remote->sink;
+	return 0;
 }
 
 /* --- Posting --- */

@@ -23,7 +23,11 @@
 #include "http/http.h"
 #include "sink/sink.h"
 
-enum { REMOTE_HEADER_MAX = 800, REMOTE_BODY_BYTES = 4 << 20 /* of receivers' default bounds */ };
+enum {
+	REMOTE_HOST_ID_MAX = 64,
+	REMOTE_HEADER_MAX = 800,
+	REMOTE_BODY_BYTES = 4 << 20 /* of receivers' default bounds */
+};
 
 struct remote_kind {
 	const char *scheme; /* before "+http://" */
@@ -35,10 +39,11 @@ struct remote_kind {
 	bool may_pass; /* a 5xx that is none of 502, 503, 504: else it is a refusal */
 };
 
-/* What such a sink begins with. */
+/* Such a sink. */
 struct remote {
 	struct sink sink;
 	const struct remote_kind *kind; /* static */
+	char host_id[REMOTE_HOST_ID_MAX];
 	struct http *http; /* owned */
 	struct buf target; /* where to post to */
 	char user[REMOTE_HEADER_MAX], tenant[REMOTE_HEADER_MAX]; /* headers, or "" */
@@ -52,10 +57,10 @@ bool remote_is_url(const struct remote_kind *kind, const char *url);
 /* sink_name() */
 int remote_name(const struct remote_kind *kind, const char *url, struct buf *out, struct buf *why);
 
-/* open() of struct sink_ops. remote_deinit() when it has returned 0. */
-int remote_init(struct remote *remote, const struct remote_kind *kind, const char *url,
-		const struct sink_opts *opts, struct buf *why);
-void remote_deinit(struct remote *remote);
+/* open() of struct sink_ops: *@out is a struct remote. And close(). */
+int remote_open(const struct remote_kind *kind, const char *url, const struct sink_opts *opts,
+		struct sink **out, struct buf *why);
+void remote_close(struct sink *sink);
 
 /*
  * Post @body. 0 with the answer's body in @answer; -EINVAL: it is refused for what it is; -EACCES:
