@@ -221,6 +221,11 @@ test-live: all ## real programs under load beside perf: complete stacks, cost pe
 	@BUILD=$(O) tests/live/speed.sh --check
 	@BUILD=$(O) tests/live/race.sh
 
+.PHONY: soak
+soak: all ## the agent for TIME=7200 seconds under a load that changes: its cost, memory, store and books
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --bench; fi
+	@tests/live/soak $(O)/bpfprof $(if $(filter file,$(origin TIME)),7200,$(TIME))
+
 .PHONY: test-faults
 test-faults: all ## every call of a recording fails once: hours; FAULTS="--mode on-cpu --call bpf" for some
 	@BUILD=$(O) tests/faults/run $(FAULTS)
