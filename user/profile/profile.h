@@ -250,6 +250,10 @@ uint32_t profile_find_value(const struct profile *prof, const char *type);
  * Borrowed. */
 const char *profile_location_name(const struct profile *prof, uint32_t location, uint32_t line);
 
+/* Has the location no line, or one with no better name than its address, as "[libc.so.6+0x1f00]"?
+ */
+bool profile_location_is_bare(const struct profile *prof, uint32_t location);
+
 /*
  * Merge @src into @dst. Value types are matched by (type, unit); an empty @dst takes @src's.
  * Returns 0, -ENOMEM, or -EINVAL when the value types differ (the caller says which; @dst is then

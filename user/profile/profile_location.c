@@ -190,3 +190,13 @@ const char *profile_location_name(const struct profile *prof, uint32_t location,
 	function = prof->lines[loc->first_line + line].function;
 	return profile_str(prof, prof->functions[function].name);
 }
+
+bool profile_location_is_bare(const struct profile *prof, uint32_t location)
+{
+	const char *name = profile_location_name(prof, location, 0), *plus = strrchr(name, '+');
+
+	if (prof->locations[location].line_cnt != 1)
+		return !prof->locations[location].line_cnt;
+	return name[0] == '[' && plus && !strncmp(plus, "+0x", 3) &&
+	       plus[3 + strspn(plus + 3, "0123456789abcdef")] == ']';
+}

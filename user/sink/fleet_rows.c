@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "clickhouse/fleet_frame.h"
 #include "clickhouse/schema.h"
 
 enum { SECONDS_PER_HOUR = 3600 };
@@ -28,21 +29,6 @@ static const struct native_column host_columns[] = {
 	{"id", NATIVE_TEXT},
 	{"name", NATIVE_TEXT},
 	{"seen", NATIVE_DATETIME},
-};
-
-static const struct native_column frame_columns[] = {
-	{"day", NATIVE_DATE},
-	{"frame", NATIVE_U64},
-	{"flags", NATIVE_U16},
-	{"path", NATIVE_TEXT},
-	{"build_id", NATIVE_TEXT},
-	{"address", NATIVE_U64},
-	{"names", NATIVE_TEXT_ARRAY},
-	{"system_names", NATIVE_TEXT_ARRAY},
-	{"files", NATIVE_TEXT_ARRAY},
-	{"lines", NATIVE_U32_ARRAY},
-	{"start_lines", NATIVE_U32_ARRAY},
-	{"named", NATIVE_U8},
 };
 
 static const struct native_column stack_columns[] = {
@@ -90,7 +76,7 @@ static const struct native_column batch_columns[] = {
 const struct native_table fleet_row_tables[FLEET_BLOCK_CNT] = {
 	[FLEET_KINDS] = TABLE("kinds", kind_columns),
 	[FLEET_HOSTS] = TABLE("hosts", host_columns),
-	[FLEET_FRAMES] = TABLE("frames", frame_columns),
+	[FLEET_FRAMES] = TABLE("frames", fleet_frame_columns),
 	[FLEET_STACKS] = TABLE("stacks", stack_columns),
 	[FLEET_SOURCES] = TABLE("sources", source_columns),
 	[FLEET_SAMPLES] = TABLE("samples", sample_columns),
@@ -250,47 +236,24 @@ void fleet_add_stack(struct native_block *block, struct fleet_names *names, uint
 	native_end_array(block);
 }
 
-/* A column of arrays: one of the strings of each line's function. */
-static void add_line_strings(struct native_block *block, const struct profile *dict,
-			     const struct profile_location *loc, size_t member)
-{
-	for (uint32_t i = 0; i < loc->line_cnt; i++) {
-		const uint32_t function = dict->lines[loc->first_line + i].function;
-		const char *func = (const char *)&dict->functions[function];
-
-		native_element_str(block, profile_str(dict, *(const uint32_t *)(func + member)));
-	}
-	native_end_array(block);
-}
-
 void fleet_add_frame(struct native_block *block, struct fleet_names *names, uint16_t day,
 		     uint32_t location)
 {
 	const struct profile *dict = names->dict;
 	const struct profile_location *loc = &dict->locations[location];
 	const bool has_address = fleet_has_address(dict, location);
-	const uint32_t named = loc->line_cnt < UINT8_MAX ? loc->line_cnt : UINT8_MAX;
+	const struct fleet_frame frame = {
+		.day = day,
+		.named = fleet_frame_named(dict, location),
+		.frame = fleet_frame(names, location),
+		/* Without names there is nothing else to show. */
+		.address = has_address || !loc->line_cnt ? loc->address : 0,
+		.path = fleet_path(dict, location),
+		.build_id =
+			has_address ? profile_str(dict, dict->mappings[loc->mapping].build_id) : "",
+	};
 
-	native_add(block, day);
-	native_add(block, fleet_frame(names, location));
-	native_add(block, loc->flags);
-	native_add_str(block, fleet_path(dict, location));
-	native_add_str(block,
-		       has_address ? profile_str(dict, dict->mappings[loc->mapping].build_id) : "");
-	/* Without names there is nothing else to show. */
-	native_add(block, has_address || !loc->line_cnt ? loc->address : 0);
-	add_line_strings(block, dict, loc, offsetof(struct profile_function, name));
-	add_line_strings(block, dict, loc, offsetof(struct profile_function, system_name));
-	add_line_strings(block, dict, loc, offsetof(struct profile_function, file));
-	for (uint32_t i = 0; i < loc->line_cnt; i++)
-		native_element(block, dict->lines[loc->first_line + i].line);
-	native_end_array(block);
-	for (uint32_t i = 0; i < loc->line_cnt; i++)
-		native_element(
-			block,
-			dict->functions[dict->lines[loc->first_line + i].function].start_line);
-	native_end_array(block);
-	native_add(block, named);
+	fleet_frame_add(block, &frame, dict, location);
 }
 
 static void add_label_value(struct native_block *block, const struct profile *dict,

@@ -120,25 +120,14 @@ void completion_ask(struct completion *completion)
 
 /* --- Lines --- */
 
-/* Does @loc have no better name than its address, as "[libc.so.6+0x1f00]"? */
-static bool is_placeholder(const struct profile *prof, const struct profile_location *loc)
-{
-	const char *name, *plus;
-
-	if (loc->line_cnt != 1)
-		return false;
-	name = profile_str(prof, prof->functions[prof->lines[loc->first_line].function].name);
-	plus = strrchr(name, '+');
-	return name[0] == '[' && plus && !strncmp(plus, "+0x", 3) &&
-	       plus[3 + strspn(plus + 3, "0123456789abcdef")] == ']';
-}
-
 /* Could the file of @loc tell more of it? */
-static bool is_wanted(const struct profile *prof, const struct profile_location *loc)
+static bool is_wanted(const struct profile *prof, uint32_t location)
 {
+	const struct profile_location *loc = &prof->locations[location];
+
 	if (loc->flags & LOCATION_SYNTHETIC)
 		return false;
-	if (!loc->line_cnt || is_placeholder(prof, loc))
+	if (profile_location_is_bare(prof, location))
 		return true;
 	return is_in_file(prof, loc->mapping) &&
 	       !(prof->mappings[loc->mapping].flags & MAPPING_HAS_LINES);
@@ -149,13 +138,13 @@ static void set_aside(struct completion *completion, struct aside *asides)
 	struct ledger_frames *before = &completion->before;
 	struct profile *prof = completion->prof;
 
-	for (size_t i = 0; i < prof->location_cnt; i++) {
+	for (uint32_t i = 0; i < prof->location_cnt; i++) {
 		struct profile_location *loc = &prof->locations[i];
 
 		before->distinct += !(loc->flags & LOCATION_SYNTHETIC);
-		before->named += !(loc->flags & LOCATION_SYNTHETIC) && loc->line_cnt &&
-				 !is_placeholder(prof, loc);
-		if (!is_wanted(prof, loc))
+		before->named +=
+			!(loc->flags & LOCATION_SYNTHETIC) && !profile_location_is_bare(prof, i);
+		if (!is_wanted(prof, i))
 			continue;
 		asides[i] = (struct aside){loc->first_line, loc->line_cnt};
 		completion->replaced_cnt += loc->line_cnt > 0;
@@ -168,14 +157,15 @@ static bool put_back(void *arg, uint32_t location)
 {
 	const struct work *work = arg;
 	struct profile *prof = work->completion->prof;
-	struct profile_location old = prof->locations[location];
+	struct profile_location *loc = &prof->locations[location];
+	const struct profile_location without = *loc;
 
-	old.first_line = work->asides[location].first_line;
-	old.line_cnt = work->asides[location].line_cnt;
-	if (!old.line_cnt || is_placeholder(prof, &old))
-		return false;
-	prof->locations[location] = old;
-	return true;
+	loc->first_line = work->asides[location].first_line;
+	loc->line_cnt = work->asides[location].line_cnt;
+	if (!profile_location_is_bare(prof, location))
+		return true;
+	*loc = without;
+	return false;
 }
 
 /* Which mappings have frames that lack something. */
@@ -186,12 +176,12 @@ static int count_wanted(struct completion *completion)
 
 	if (!is_counted)
 		return -ENOMEM;
-	for (size_t i = 0; i < prof->location_cnt; i++) {
+	for (uint32_t i = 0; i < prof->location_cnt; i++) {
 		const struct profile_location *loc = &prof->locations[i];
 		const struct completion_file *file;
 
 		if (!is_in_file(prof, loc->mapping) || is_counted[loc->mapping] ||
-		    !is_wanted(prof, loc))
+		    !is_wanted(prof, i))
 			continue;
 		is_counted[loc->mapping] = true;
 		file = &completion->files[loc->mapping];
