@@ -12,6 +12,7 @@
 #include "base/reader.h"
 #include "clickhouse/schema.h"
 #include "fleet/fleet.h"
+#include "fleet/fleet_unnamed.h"
 #include "profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -98,6 +99,28 @@ static int tell_kind(void *arg, const char *name, const struct profile_value_typ
 	return 0;
 }
 
+/* What lacks names: read, and written back as it is. */
+static void read_unnamed(void)
+{
+	const struct fleet_days days = fleet_days_of(0, UINT64_MAX);
+	struct fleet_modules modules;
+	struct fleet_unnamed unnamed;
+	struct ch_client *client;
+
+	if (ch_client_open("clickhouse://fake", NULL, &client, NULL))
+		abort();
+	if (!fleet_unnamed_modules(client, &days, &modules)) {
+		if (!fleet_unnamed_read(client, &days, modules.items, modules.cnt, &unnamed)) {
+			for (size_t i = 0; i < unnamed.prof.mapping_cnt; i++)
+				unnamed.prof.mappings[i].flags = MAPPING_HAS_LINES;
+			fleet_unnamed_write(client, &unnamed, modules.items, modules.cnt);
+		}
+		fleet_unnamed_deinit(&unnamed);
+	}
+	fleet_modules_deinit(&modules);
+	ch_client_close(client);
+}
+
 static void ask(struct store_source *source, unsigned int which)
 {
 	static const char *const by[] = {"service", "comm", NULL};
@@ -131,6 +154,9 @@ static void ask(struct store_source *source, unsigned int which)
 		break;
 	case 4:
 		store_source_each_kind(source, query.from_ns, query.to_ns, tell_kind, NULL);
+		break;
+	case 7:
+		read_unnamed();
 		break;
 	default:
 		if (!store_source_ledger(source, &query, &ledger, &coverage))

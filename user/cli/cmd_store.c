@@ -12,13 +12,17 @@
 #include "cli/cli.h"
 #include "cli/cmd_store_fleet.h"
 #include "cli/confinement.h"
+#include "cli/debug_dirs.h"
 #include "cli/store_arg.h"
 #include "clickhouse/fleet_cluster.h"
 #include "clickhouse/url.h"
 #include "encode/func_table.h"
+#include "symbol/demangle.h"
 
 struct store_opts {
 	const char *store, *to, *since, *until, *cluster;
+	struct opts_list debug_dir_args;
+	struct debug_dirs debug_dirs; /* of them */
 	uint64_t retain_ns;
 	bool json;
 	struct opts_args args;
@@ -35,13 +39,15 @@ static const struct opt store_options[] = {
 	{OPT_STRING, 0, "to", "URL", AT(to, const char *),
 	 .help = "ship: the sink, as agent --sink has it"},
 	{OPT_STRING, 0, "since", "TIME", AT(since, const char *),
-	 .help = "fsck and rollup of a fleet store: from that day (UTC) on"},
+	 .help = "fsck, rollup and symbolize of a fleet store: from that day (UTC) on"},
 	{OPT_STRING, 0, "until", "TIME", AT(until, const char *), .help = "... and up to that one"},
 	{OPT_STRING, 0, "cluster", "NAME", AT(cluster, const char *),
 	 .help = "init of a fleet store: on all servers of that cluster, which "
 		 "remote_servers of their configuration names"},
 	{OPT_DURATION, 0, "retain", "AGE", AT(retain_ns, uint64_t), .min = RETAIN_MIN_NS,
 	 .help = "drop: the days (UTC) that ended longer ago go"},
+	{OPT_LIST, 0, "debug-dir", "DIR", AT(debug_dir_args, struct opts_list),
+	 .flags = OPT_IS_FILE, .help = "symbolize: " DEBUG_DIR_HELP},
 	{OPT_FLAG, 0, "json", AT(json, bool), .help = "sizes: as JSON"},
 	{OPT_END},
 };
@@ -58,12 +64,14 @@ static const struct opts_example store_examples[] = {
 	{"bpfprof store ship --to file:/srv/profiles", "a pprof of each service and minute"},
 	{"bpfprof store ship --to otlp+http://collector.example", "as OTLP profiles"},
 	{"bpfprof store rollup --store clickhouse://db.example/profiles", "sums by hour and day"},
+	{"bpfprof store symbolize --store clickhouse://db.example/profiles --debug-dir /srv/debug",
+	 "names that the hosts do not have"},
 	{NULL},
 };
 
 const struct opts_spec store_spec = {
 	.name = "store",
-	.usage = "store init|migrate|fsck|sizes|drop|ship|rollup [--store URL] [--to URL] [--json]",
+	.usage = "store init|migrate|fsck|sizes|drop|ship|rollup|symbolize [--store URL] [OPTIONS]",
 	.summary = "Make a store; prove that its ledger and its samples agree",
 	.details =
 		"init     make an empty one; a file that is there already is left alone, and a\n"
@@ -78,7 +86,11 @@ const struct opts_spec store_spec = {
 		"ship     what a sink has not got yet of a local store, and end\n"
 		"rollup   add up a fleet store's hours and days that are over, as far as that is "
 		"not\n"
-		"         done, or windows came late; to be run every hour",
+		"         done, or windows came late; to be run every hour\n"
+		"symbolize  names, lines and inlined calls for a fleet store's frames that lack\n"
+		"         them, from what bpfprof symbolize would look for here; what was not "
+		"found\n"
+		"         is listed, and looked for again the next time; to be run every hour",
 	.is_unprivileged = true,
 	.options = store_options,
 	.examples = store_examples,
@@ -286,6 +298,11 @@ static int roll_up_fleet(const struct store_opts *opts)
 	return fleet_rollup_run(opts->store, opts->since, opts->until);
 }
 
+static int symbolize_fleet(const struct store_opts *opts)
+{
+	return fleet_symbolize_run(opts->store, opts->since, opts->until, &opts->debug_dirs);
+}
+
 static const struct action {
 	const char *name;
 	int (*run)(const struct store_opts *opts, const char *path); /* NULL: a fleet store's */
@@ -294,10 +311,10 @@ static const struct action {
 	{"init", run_init, init_fleet},	 {"migrate", run_migrate, migrate_fleet},
 	{"fsck", run_fsck, fsck_fleet},	 {"sizes", run_sizes, NULL},
 	{"drop", NULL, drop_fleet},	 {"ship", run_ship, NULL},
-	{"rollup", NULL, roll_up_fleet},
+	{"rollup", NULL, roll_up_fleet}, {"symbolize", NULL, symbolize_fleet},
 };
 
-#define ACTION_NAMES "init, migrate, fsck, sizes, drop, ship"
+#define ACTION_NAMES "init, migrate, fsck, sizes, drop, ship, rollup"
 
 enum { ACTION_CNT = sizeof(actions) / sizeof(*actions) };
 
@@ -320,15 +337,13 @@ static size_t find_action(const struct opts_list *operands)
 		return i;
 	if (!*name)
 		log_error("what is to be done is missing: " ACTION_NAMES
-			  " or rollup (see bpfprof store "
-			  "--help)");
+			  " or symbolize (see bpfprof store --help)");
 	else if (nearest.best)
 		log_error("'%s' is none of " ACTION_NAMES
-			  ", rollup (did you mean '%s'? see bpfprof "
-			  "store --help)",
+			  ", symbolize (did you mean '%s'? see bpfprof store --help)",
 			  name, nearest.best);
 	else
-		log_error("'%s' is none of " ACTION_NAMES ", rollup (see bpfprof store --help)",
+		log_error("'%s' is none of " ACTION_NAMES ", symbolize (see bpfprof store --help)",
 			  name);
 	return ACTION_CNT;
 }
@@ -338,17 +353,24 @@ static bool is_fleet(const struct store_opts *opts)
 	return opts->store && ch_url_is(opts->store);
 }
 
+/* Is it asked by days (--since, --until)? */
+static bool has_days(const struct action *action)
+{
+	return action->run_fleet == fsck_fleet || action->run_fleet == roll_up_fleet ||
+	       action->run_fleet == symbolize_fleet;
+}
+
 static bool check(const struct store_opts *opts, const struct action *action)
 {
 	if (opts->json && action->run != run_sizes)
 		log_error("option '--json': of sizes only (see bpfprof store --help)");
 	else if (opts->to && action->run != run_ship)
 		log_error("option '--to': of ship only (see bpfprof store --help)");
-	else if ((opts->since || opts->until) &&
-		 ((action->run_fleet != fsck_fleet && action->run_fleet != roll_up_fleet) ||
-		  !is_fleet(opts)))
-		log_error("options '--since' and '--until': of fsck and rollup of a fleet store "
-			  "only (see bpfprof store --help)");
+	else if ((opts->since || opts->until) && (!has_days(action) || !is_fleet(opts)))
+		log_error("options '--since' and '--until': of fsck, rollup and symbolize of a "
+			  "fleet store only (see bpfprof store --help)");
+	else if (opts->debug_dir_args.cnt && action->run_fleet != symbolize_fleet)
+		log_error("option '--debug-dir': of symbolize only (see bpfprof store --help)");
 	else if (opts->cluster && (action->run != run_init || !is_fleet(opts)))
 		log_error("option '--cluster': of init of a fleet store only (see bpfprof store "
 			  "--help)");
@@ -372,11 +394,13 @@ static int run_on_fleet(const struct store_opts *opts, const struct action *acti
 		log_error("store %s: of a local store only (--store FILE)", action->name);
 		return CLI_USAGE;
 	}
+	if (action->run_fleet == symbolize_fleet)
+		demangle_preload();
 	confine_reader(true);
 	return action->run_fleet(opts);
 }
 
-static int run(const struct store_opts *opts)
+static int run(struct store_opts *opts)
 {
 	size_t index = find_action(&opts->args.operands);
 	const struct action *action;
@@ -385,7 +409,7 @@ static int run(const struct store_opts *opts)
 	if (index == ACTION_CNT)
 		return CLI_USAGE;
 	action = &actions[index];
-	if (!check(opts, action))
+	if (!check(opts, action) || debug_dirs_init(&opts->debug_dirs, &opts->debug_dir_args))
 		return CLI_USAGE;
 	if (is_fleet(opts))
 		return run_on_fleet(opts, action);
@@ -407,6 +431,7 @@ int cmd_store(int argc, char **argv)
 
 	if (cli_begin(&store_spec, argc, argv, &opts, &opts.args, &status))
 		status = run(&opts);
+	debug_dirs_deinit(&opts.debug_dirs);
 	opts_deinit(&store_spec, &opts, &opts.args);
 	return status;
 }

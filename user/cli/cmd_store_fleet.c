@@ -139,11 +139,8 @@ static int tell_fsck(const char *name, const struct fleet_fsck *result, const st
 	return status;
 }
 
-/* What is asked of a fleet's store, of the days from @from_ns to @to_ns. Returns 0 with the exit
- * status in *@status, or negative errno as ch_client_query(). */
-typedef int fleet_days_fn(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, int *status);
-
-static int on_days(const char *url, const char *since, const char *until, fleet_days_fn *fn)
+int fleet_on_days(const char *url, const char *since, const char *until, fleet_days_fn *fn,
+		  void *arg)
 {
 	_cleanup_(close_client) struct ch_client *client = NULL;
 	_cleanup_(buf_deinit) struct buf why;
@@ -160,7 +157,7 @@ static int on_days(const char *url, const char *since, const char *until, fleet_
 		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
 	err = fleet_schema_check(client, &why);
 	if (!err) {
-		err = fn(client, from_ns, to_ns, &status);
+		err = fn(client, from_ns, to_ns, arg, &status);
 		if (!err)
 			return status;
 		ch_client_explain(client, &why);
@@ -195,7 +192,8 @@ int fleet_drop_run(const char *url, uint64_t retain_ns)
 	return err ? CLI_FAILED : CLI_OK;
 }
 
-static int check_days(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, int *status)
+static int check_days(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, void *arg,
+		      int *status)
 {
 	_cleanup_(buf_deinit) struct buf findings;
 	struct fleet_fsck result;
@@ -210,10 +208,11 @@ static int check_days(struct ch_client *client, uint64_t from_ns, uint64_t to_ns
 
 int fleet_fsck_run(const char *url, const char *since, const char *until)
 {
-	return on_days(url, since, until, check_days);
+	return fleet_on_days(url, since, until, check_days, NULL);
 }
 
-static int roll_up_days(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, int *status)
+static int roll_up_days(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, void *arg,
+			int *status)
 {
 	_cleanup_(buf_deinit) struct buf lines;
 	struct rollup_result result;
@@ -238,7 +237,7 @@ static int roll_up_days(struct ch_client *client, uint64_t from_ns, uint64_t to_
 
 int fleet_rollup_run(const char *url, const char *since, const char *until)
 {
-	return on_days(url, since, until, roll_up_days);
+	return fleet_on_days(url, since, until, roll_up_days, NULL);
 }
 
 static void close_store(struct store **store)

@@ -5,6 +5,14 @@
 
 #include <stdint.h>
 
+#include "cli/debug_dirs.h"
+#include "clickhouse/client.h"
+
+/* What is asked of a fleet's store, of the days from @from_ns to @to_ns. Returns 0 with the exit
+ * status in *@status (CLI_FAILED before), or negative errno as ch_client_query(). */
+typedef int fleet_days_fn(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, void *arg,
+			  int *status);
+
 /* Each returns the exit status, after log_error() where it is not CLI_OK. */
 
 /* Make what is missing at @url, and say what that was. @cluster: on all servers of that one; NULL:
@@ -20,6 +28,15 @@ int fleet_drop_run(const char *url, uint64_t retain_ns);
 
 /* Bring the roll-ups at @url up to the ledger, of the same days. */
 int fleet_rollup_run(const char *url, const char *since, const char *until);
+
+/* Look for debug files for what has no names or no lines at @url, in @dirs and elsewhere, and write
+ * what they say, of the same days. */
+int fleet_symbolize_run(const char *url, const char *since, const char *until,
+			const struct debug_dirs *dirs);
+
+/* Ask @fn of the store at @url, whose schema is checked first. */
+int fleet_on_days(const char *url, const char *since, const char *until, fleet_days_fn *fn,
+		  void *arg);
 
 /* Ship what sink @url has not got yet of the local store @path. */
 int fleet_ship_run(const char *path, const char *url);

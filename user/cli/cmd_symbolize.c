@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `bpfprof symbolize`: names for a profile that was recorded elsewhere. */
-#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "cli/cli.h"
 #include "cli/confinement.h"
 #include "cli/debug_dirs.h"
 #include "cli/inputs.h"
-#include "cli/progress.h"
 #include "cli/rendering.h"
+#include "cli/symbol_files.h"
 #include "elf/debuginfod.h"
 #include "symbol/completion.h"
 #include "symbol/debuginfod_rank.h"
@@ -61,24 +59,6 @@ const struct opts_spec symbolize_spec = {
 	.examples = symbolize_examples,
 	.writes_profiles = true,
 };
-
-/* How often the line that says what is waited for is painted anew. */
-#define LOOK_NS (100 * NSEC_PER_MSEC)
-
-/* Until every file has come or not; each server has its own limit ($DEBUGINFOD_TIMEOUT). */
-static void wait_for_files(struct debuginfod *client)
-{
-	uint64_t now_ns = clock_monotonic_ns();
-	struct progress progress;
-	size_t left_cnt;
-
-	progress_start(&progress, now_ns);
-	while ((left_cnt = debuginfod_wait(client, now_ns + LOOK_NS))) {
-		now_ns = clock_monotonic_ns();
-		progress_wait(&progress, now_ns, left_cnt, 0);
-	}
-	progress_clear(&progress);
-}
 
 static double share(uint64_t part, uint64_t whole)
 {
@@ -130,7 +110,7 @@ static int complete(const struct symbolize_opts *opts, const struct symbol_sourc
 
 	if (!err && sources->debuginfod) {
 		completion_ask(&completion);
-		wait_for_files(sources->debuginfod);
+		symbol_files_wait(sources->debuginfod);
 		err = debuginfod_rank(sources->debuginfod, prof);
 		debuginfod_report(sources->debuginfod);
 	}
@@ -139,18 +119,6 @@ static int complete(const struct symbolize_opts *opts, const struct symbol_sourc
 	if (!err)
 		summarize(&completion);
 	return err || !completion.replaced_cnt ? err : compact(prof);
-}
-
-static int open_sources(const struct debug_dirs *dirs, struct symbol_sources *out)
-{
-	*out = (struct symbol_sources){.debug_dirs = dirs->items};
-	if (!debuginfod_is_configured())
-		return 0;
-	out->debuginfod = debuginfod_new();
-	if (out->debuginfod)
-		return 0;
-	log_error("debuginfod: %s", strerror(errno));
-	return -errno;
 }
 
 static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs *dirs,
@@ -171,7 +139,7 @@ static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs 
 	if (!err)
 		err = rendering_open(&opts->render, outputs, &prof, &value);
 	if (!err)
-		err = open_sources(dirs, &sources);
+		err = symbol_files_open(dirs, &sources);
 	if (err)
 		return err;
 	err = complete(opts, &sources, keeper, &prof);

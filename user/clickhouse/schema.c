@@ -50,6 +50,16 @@ const struct fleet_table fleet_tables[] = {
 		.shard = "frame",
 	},
 	{
+		.name = "modules",
+		.columns = "module UInt64, build_id String, path String, lacking UInt64, bettered "
+			   "UInt64, why String, at DateTime('UTC')",
+		.version = "at",
+		.partition = "",
+		.primary = "build_id",
+		.order = "build_id, module",
+		.shard = "module",
+	},
+	{
 		.name = "sources",
 		.columns = "day Date, host UInt64, src UInt64, service LowCardinality(String), "
 			   "version LowCardinality(String), keys Array(String), vals Array(String)",

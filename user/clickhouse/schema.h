@@ -17,7 +17,9 @@
  *	          period, event, so that another rate is another kind of the same name
  *	stacks    frames, root first; stack is a hash of (service, frames)
  *	frames    code, by its place; names innermost inlined call first, as lines. A row with names
- *	          replaces one without (`named`: how many)
+ *	          replaces one without, and one with lines both (`named`: fleet_frame.h)
+ *	modules   executables whose frames lacked something, `lacking` many, when debug files were
+ *	          looked for last: how many got better names, and why not all did (''; a word)
  *	sources   the labels that samples of (host, src) have, keys sorted. The same labels have
  *	          another src each day
  *	hosts     host is a hash of the id that the host's store was given when it was made
@@ -46,7 +48,7 @@
 #include "clickhouse/client.h"
 
 enum {
-	FLEET_SCHEMA_VERSION = 2,
+	FLEET_SCHEMA_VERSION = 3,
 	FLEET_SCHEMA_ROLLUPS = 2, /* from that version on there are roll-ups (rollup.h) */
 	FLEET_SCHEMA_UNITS = 2, /* and samples have units */
 	FLEET_VALUE_COLUMNS = 4, /* n, v1 .. v3 */

@@ -81,29 +81,20 @@ static uint32_t take_string(struct reader *rd, struct profile *prof)
 	return profile_stringn(prof, text ? text : "", len);
 }
 
-enum { LINES_MAX = 1 << 12 /* inlined calls of a frame */ };
-
-/* Names of a frame's lines, column by column; each column is as long as the first. */
-struct lines {
-	struct profile_function functions[LINES_MAX];
-	struct profile_line items[LINES_MAX];
-	size_t cnt;
-};
-
 static size_t take_column(struct reader *rd, size_t element_bytes, size_t wanted)
 {
 	size_t cnt = rb_array(rd, element_bytes);
 
-	if (cnt != wanted || cnt > LINES_MAX)
+	if (cnt != wanted || cnt > FLEET_LINES_MAX)
 		reader_fail(rd);
 	return rd->err ? 0 : cnt;
 }
 
-static void read_lines(struct reader *rd, struct profile *prof, struct lines *lines)
+static void read_lines(struct reader *rd, struct profile *prof, struct fleet_lines *lines)
 {
 	size_t cnt = rb_array(rd, 1);
 
-	if (cnt > LINES_MAX)
+	if (cnt > FLEET_LINES_MAX)
 		reader_fail(rd);
 	lines->cnt = rd->err ? 0 : cnt;
 	for (size_t i = 0; i < lines->cnt; i++)
@@ -119,7 +110,7 @@ static void read_lines(struct reader *rd, struct profile *prof, struct lines *li
 }
 
 /* What a module with these names may be said to have. */
-static uint32_t mapping_flags(const struct profile *prof, const struct lines *lines)
+static uint32_t mapping_flags(const struct profile *prof, const struct fleet_lines *lines)
 {
 	bool has_lines = false;
 
@@ -142,28 +133,39 @@ static uint32_t take_mapping(struct reader *rd, struct profile *prof)
 	return profile_mapping(prof, profile_str(prof, path), profile_str(prof, build_id));
 }
 
-static int read_frame(struct fleet_dict *dict, struct reader *rd, struct lines *lines)
+uint32_t fleet_take_frame(struct reader *rd, struct profile *prof, struct fleet_lines *lines,
+			  uint64_t *id)
 {
-	struct profile *prof = &dict->prof;
-	uint64_t id = reader_u64(rd), address;
-	uint16_t flags = reader_u16(rd);
-	uint32_t mapping = take_mapping(rd, prof), location;
+	uint64_t address;
+	uint16_t flags;
+	uint32_t mapping;
 
+	*id = reader_u64(rd);
+	flags = reader_u16(rd);
+	mapping = take_mapping(rd, prof);
 	address = reader_u64(rd);
 	read_lines(rd, prof, lines);
 	if (rd->err || prof->err)
-		return prof->err;
+		return PROFILE_NONE;
 	for (size_t i = 0; i < lines->cnt; i++)
 		lines->items[i].function = profile_function_add(prof, &lines->functions[i]);
 	if (mapping != PROFILE_NONE)
 		prof->mappings[mapping].flags |= mapping_flags(prof, lines);
-	location = profile_location_lines(prof, mapping, address, flags, lines->items, lines->cnt);
-	if (prof->err || id_map_get(&dict->frames, id) != PROFILE_NONE)
-		return prof->err;
+	return profile_location_lines(prof, mapping, address, flags, lines->items, lines->cnt);
+}
+
+static int read_frame(struct fleet_dict *dict, struct reader *rd, struct fleet_lines *lines)
+{
+	uint64_t id;
+	uint32_t location = fleet_take_frame(rd, &dict->prof, lines, &id);
+
+	if (location == PROFILE_NONE || id_map_get(&dict->frames, id) != PROFILE_NONE)
+		return dict->prof.err;
 	return id_map_add(&dict->frames, id, location);
 }
 
-static int learn_frames(struct fleet_ask *ask, const uint64_t *ids, size_t cnt, struct lines *lines)
+static int learn_frames(struct fleet_ask *ask, const uint64_t *ids, size_t cnt,
+			struct fleet_lines *lines)
 {
 	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
@@ -173,8 +175,7 @@ static int learn_frames(struct fleet_ask *ask, const uint64_t *ids, size_t cnt, 
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
 	/* A row with names may be there beside one that was sent before they were known. */
-	buf_add_str(&sql, "SELECT frame, flags, path, build_id, address, names, system_names, "
-			  "files, lines, start_lines FROM frames WHERE 1");
+	buf_add_str(&sql, "SELECT " FLEET_FRAME_COLUMNS " FROM frames WHERE 1");
 	fleet_add_days(ask, &sql);
 	buf_add_str(&sql, " AND frame IN (");
 	add_ids(ids, cnt, &sql);
@@ -195,7 +196,7 @@ static int compare_ids(const void *left_ptr, const void *right_ptr)
 
 static int learn_all_frames(struct fleet_ask *ask, struct ids *ids)
 {
-	_cleanup_free_ struct lines *lines = calloc(1, sizeof(*lines));
+	_cleanup_free_ struct fleet_lines *lines = calloc(1, sizeof(*lines));
 	size_t cnt = 0;
 	int err = 0;
 

@@ -189,6 +189,24 @@ struct stack_id {
 	const char *service; /* borrowed */
 };
 
+enum { FLEET_LINES_MAX = 1 << 12 /* inlined calls of a frame */ };
+
+/* Names of a frame's lines, column by column; each column is as long as the first. */
+struct fleet_lines {
+	struct profile_function functions[FLEET_LINES_MAX];
+	struct profile_line items[FLEET_LINES_MAX];
+	size_t cnt;
+};
+
+#define FLEET_FRAME_COLUMNS                                                          \
+	"frame, flags, path, build_id, address, names, system_names, files, lines, " \
+	"start_lines"
+
+/* The frame of these columns as a location of @prof, with its lines, and its number. @lines is
+ * scratch. PROFILE_NONE: an error of @rd, or of @prof. */
+uint32_t fleet_take_frame(struct reader *rd, struct profile *prof, struct fleet_lines *lines,
+			  uint64_t *id);
+
 /* Learn the @cnt stacks, which are reordered, and their frames. 0 or negative errno. */
 int fleet_dict_learn(struct fleet_ask *ask, struct stack_id *stacks, size_t cnt);
 void fleet_dict_deinit(struct fleet_dict *dict);
