@@ -203,8 +203,8 @@ fails 2 "not the name of a store" query top --store http://host/
 for view in top flame diff regressions labels kinds; do
 	fails 1 "no store at 'nowhere.db': is the agent running? (bpfprof agent" query $view --store nowhere.db
 done
-fails 2 "what is to be done is missing: init, migrate, fsck, sizes, drop, ship, rollup or symbolize" store
-fails 2 "'fsk' is none of init, migrate, fsck, sizes, drop, ship, rollup, symbolize (did you mean 'fsck'?" store fsk
+fails 2 "what is to be done is missing: init, migrate, fsck, sizes, drop, ship, rollup, symbolize or upload" store
+fails 2 "'fsk' is none of init, migrate, fsck, sizes, drop, ship, rollup, symbolize, upload (did you mean 'fsck'?" store fsk
 fails 2 "option '--json': of sizes only" store fsck --json
 fails 2 "the URL of the fleet store: the host is missing" store init --store clickhouse:///db
 fails 2 "store sizes: of a local store only" store sizes --store clickhouse://127.0.0.1/db
@@ -219,7 +219,8 @@ fails 2 "option '--retain': drop needs it, and nothing else" store fsck --retain
 fails 2 "store drop: of a fleet store only" store drop --retain 1d
 fails 2 "option '--cluster': of init of a fleet store only" store fsck --cluster main --store clickhouse://127.0.0.1/db
 fails 2 "option '--cluster': 'a b' is no cluster's name" store init --cluster "a b" --store clickhouse://127.0.0.1/db
-fails 2 "option '--debug-dir': of symbolize only" store fsck --debug-dir .
+fails 2 "option '--debug-dir': of symbolize and upload only" store fsck --debug-dir .
+fails 2 "what is to be uploaded is missing: FILE..." store upload --store clickhouse://127.0.0.1/db
 fails 2 "store symbolize: of a fleet store only" store symbolize --debug-dir .
 fails 2 "option '--debug-dir': 'nowhere'" store symbolize --store clickhouse://127.0.0.1/db --debug-dir nowhere
 fails 1 "no store at 'nowhere.db'" store ship --store nowhere.db --to clickhouse://127.0.0.1/db

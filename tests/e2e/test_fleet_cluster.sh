@@ -53,7 +53,7 @@ other=clickhouse://127.0.0.1:${node_ports[4]}/fleet
 holds "a cluster that is none" bpfprof_into 1 refused store init --cluster nowhere --store "$other"
 holds "... is told" told "nowhere" refused.err
 holds "init makes the tables everywhere" bpfprof_into 0 init store init --cluster two_by_two --store "$other"
-holds "... says so" told "database and 12 tables made, .*on cluster 'two_by_two' with 2 replicas of each shard" init.err
+holds "... says so" told "database and 14 tables made, .*on cluster 'two_by_two' with 2 replicas of each shard" init.err
 holds "... once more does nothing, and finds the cluster" bpfprof_into 0 init store migrate --store "$url"
 holds "... and says so" told "nothing is to be done, on cluster 'two_by_two'" init.err
 holds "a single server's tables stay" eval 'bp store init --store "${other%/*}/single" &&

@@ -24,6 +24,7 @@ for program in chain crunch; do
 	folder=$debug/.build-id/${id:0:2}
 	mkdir -p "$folder"
 	objcopy --only-keep-debug "$TMPDIR/bin/$program" "$folder/${id:2}.debug"
+	ln -s "${id:2}.debug" "$folder/$program.debug"
 	strip --strip-all "$TMPDIR/bin/$program"
 done
 ch_configure || exit 1
@@ -146,6 +147,27 @@ check "fsck finds nothing" store 0 fsck
 check "what a host without names says again" [ -z "$(ch_sql fleet "INSERT INTO frames SELECT day, frame, flags, path, build_id,
 	address, [], [], [], [], [], 0 FROM frames FINAL WHERE build_id != ''")" ]
 check "... hides none" as_at_home again
+
+# --- Uploaded ---
+# uploads REGEX: of a stripped program and of a debug file.
+uploads()
+{
+	"$bpfprof" store upload --store "$other" --debug-dir "$debug" "$TMPDIR/bin/chain" "$debug"/.build-id/*/crunch.debug \
+		>"$out/upload" 2>&1
+	local code=$?
+	cat "$out/upload"
+	[ $code = 0 ] && [ "$(grep -cE "bin/chain'.*$1|crunch.debug'.*$1" "$out/upload")" = 2 ]
+}
+other=clickhouse://127.0.0.1:$ch_port/other
+check "another fleet's store" "$bpfprof" store init --store "$other"
+check "... with the same samples" "$bpfprof" store ship --store "$store" --to "$other"
+check "symbols of two builds are uploaded" uploads 'are uploaded, [1-9][0-9]* bytes$'
+check "... once" uploads 'are there already$'
+check "... no code with them" [ "$(ch_sql other 'SELECT count(), sum(chunks) FROM symbol_tables FINAL WHERE chunks > 0')" = "2	2" ]
+check "names are made of them" bpfprof_into 0 store store symbolize --store "$other"
+check "... all that debug files would give" bash -c '! grep "/bin/chain\|/bin/crunch" "$1"' _ "$out/store"
+flame "$other" uploads
+check "... as at home" diff "$out/truth.folded" "$out/uploads.folded"
 
 # --- Served ---
 # served: all that the page's flame graph is made of.

@@ -12,6 +12,7 @@
 #include "base/reader.h"
 #include "clickhouse/schema.h"
 #include "fleet/fleet.h"
+#include "fleet/fleet_symbols.h"
 #include "fleet/fleet_unnamed.h"
 #include "profile/profile.h"
 
@@ -121,6 +122,23 @@ static void read_unnamed(void)
 	ch_client_close(client);
 }
 
+/* Symbols that somebody has uploaded, or should. */
+static void read_symbols(void)
+{
+	struct fleet_modules modules;
+	struct ch_client *client;
+	struct buf table;
+
+	if (ch_client_open("clickhouse://fake", NULL, &client, NULL))
+		abort();
+	buf_init(&table, BUF_NO_MAX);
+	if (!fleet_symbols_wanted(client, "names 1.1", &modules) && modules.cnt)
+		fleet_symbols_get(client, modules.items[0].build_id, "names 1.1", &table);
+	buf_deinit(&table);
+	fleet_modules_deinit(&modules);
+	ch_client_close(client);
+}
+
 static void ask(struct store_source *source, unsigned int which)
 {
 	static const char *const by[] = {"service", "comm", NULL};
@@ -154,6 +172,9 @@ static void ask(struct store_source *source, unsigned int which)
 		break;
 	case 4:
 		store_source_each_kind(source, query.from_ns, query.to_ns, tell_kind, NULL);
+		break;
+	case 6:
+		read_symbols();
 		break;
 	case 7:
 		read_unnamed();

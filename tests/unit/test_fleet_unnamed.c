@@ -212,7 +212,7 @@ static void test_write(void **state)
 	assert_int_equal(fleet_unnamed_write(*state, &unnamed, modules.items, 1), 0);
 	assert_int_equal(rows_of(&server.frames), 3);
 	assert_true(has_text(&server.frames, "write"));
-	assert_int_equal(modules.items[0].bettered, 2);
+	assert_int_equal(modules.items[0].bettered, 1);
 	fleet_unnamed_deinit(&unnamed);
 	fleet_modules_deinit(&modules);
 }
@@ -235,6 +235,7 @@ static void test_many_days(void **state)
 	assert_int_equal(fleet_unnamed_write(*state, &unnamed, modules.items, 1), 0);
 	assert_int_equal(server.insert_cnt, 4);
 	assert_int_equal(rows_of(&server.frames), 20);
+	assert_int_equal(rows_of(&server.modules), 1);
 	server.insert_err = -EAGAIN;
 	assert_int_equal(fleet_unnamed_write(*state, &unnamed, modules.items, 1), -EAGAIN);
 	fleet_unnamed_deinit(&unnamed);

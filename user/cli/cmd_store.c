@@ -47,7 +47,7 @@ static const struct opt store_options[] = {
 	{OPT_DURATION, 0, "retain", "AGE", AT(retain_ns, uint64_t), .min = RETAIN_MIN_NS,
 	 .help = "drop: the days (UTC) that ended longer ago go"},
 	{OPT_LIST, 0, "debug-dir", "DIR", AT(debug_dir_args, struct opts_list),
-	 .flags = OPT_IS_FILE, .help = "symbolize: " DEBUG_DIR_HELP},
+	 .flags = OPT_IS_FILE, .help = "symbolize and upload: " DEBUG_DIR_HELP},
 	{OPT_FLAG, 0, "json", AT(json, bool), .help = "sizes: as JSON"},
 	{OPT_END},
 };
@@ -64,6 +64,8 @@ static const struct opts_example store_examples[] = {
 	{"bpfprof store ship --to file:/srv/profiles", "a pprof of each service and minute"},
 	{"bpfprof store ship --to otlp+http://collector.example", "as OTLP profiles"},
 	{"bpfprof store rollup --store clickhouse://db.example/profiles", "sums by hour and day"},
+	{"bpfprof store upload --store clickhouse://db.example/profiles build/server",
+	 "the names of a build that hosts get without them"},
 	{"bpfprof store symbolize --store clickhouse://db.example/profiles --debug-dir /srv/debug",
 	 "names that the hosts do not have"},
 	{NULL},
@@ -71,7 +73,8 @@ static const struct opts_example store_examples[] = {
 
 const struct opts_spec store_spec = {
 	.name = "store",
-	.usage = "store init|migrate|fsck|sizes|drop|ship|rollup|symbolize [--store URL] [OPTIONS]",
+	.usage = "store init|migrate|fsck|sizes|drop|ship|rollup|symbolize|upload [OPTIONS] "
+		 "[FILE...]",
 	.summary = "Make a store; prove that its ledger and its samples agree",
 	.details =
 		"init     make an empty one; a file that is there already is left alone, and a\n"
@@ -90,7 +93,12 @@ const struct opts_spec store_spec = {
 		"symbolize  names, lines and inlined calls for a fleet store's frames that lack\n"
 		"         them, from what bpfprof symbolize would look for here; what was not "
 		"found\n"
-		"         is listed, and looked for again the next time; to be run every hour",
+		"         is listed, and looked for again the next time; to be run every hour\n"
+		"upload   FILE... into a fleet store: functions, lines and inlined calls of "
+		"programs\n"
+		"         and libraries with symbols, or of their debug files, which symbolize "
+		"then\n"
+		"         finds there by build-id; no code, and each build once",
 	.is_unprivileged = true,
 	.options = store_options,
 	.examples = store_examples,
@@ -303,18 +311,27 @@ static int symbolize_fleet(const struct store_opts *opts)
 	return fleet_symbolize_run(opts->store, opts->since, opts->until, &opts->debug_dirs);
 }
 
+static int upload_to_fleet(const struct store_opts *opts)
+{
+	const struct opts_list *operands = &opts->args.operands;
+
+	return fleet_upload_run(opts->store, operands->items + 1, operands->cnt - 1,
+				&opts->debug_dirs);
+}
+
 static const struct action {
 	const char *name;
 	int (*run)(const struct store_opts *opts, const char *path); /* NULL: a fleet store's */
 	int (*run_fleet)(const struct store_opts *opts); /* of a fleet store; NULL: not there */
 } actions[] = {
-	{"init", run_init, init_fleet},	 {"migrate", run_migrate, migrate_fleet},
-	{"fsck", run_fsck, fsck_fleet},	 {"sizes", run_sizes, NULL},
-	{"drop", NULL, drop_fleet},	 {"ship", run_ship, NULL},
-	{"rollup", NULL, roll_up_fleet}, {"symbolize", NULL, symbolize_fleet},
+	{"init", run_init, init_fleet},	   {"migrate", run_migrate, migrate_fleet},
+	{"fsck", run_fsck, fsck_fleet},	   {"sizes", run_sizes, NULL},
+	{"drop", NULL, drop_fleet},	   {"ship", run_ship, NULL},
+	{"rollup", NULL, roll_up_fleet},   {"symbolize", NULL, symbolize_fleet},
+	{"upload", NULL, upload_to_fleet},
 };
 
-#define ACTION_NAMES "init, migrate, fsck, sizes, drop, ship, rollup"
+#define ACTION_NAMES "init, migrate, fsck, sizes, drop, ship, rollup, symbolize"
 
 enum { ACTION_CNT = sizeof(actions) / sizeof(*actions) };
 
@@ -325,11 +342,6 @@ static size_t find_action(const struct opts_list *operands)
 	struct nearest nearest;
 	size_t i = 0;
 
-	if (operands->cnt > 1) {
-		log_error("unexpected argument '%s' (see bpfprof store --help)",
-			  operands->items[1]);
-		return ACTION_CNT;
-	}
 	nearest_init(&nearest, name);
 	for (; i < ACTION_CNT && strcmp(actions[i].name, name); i++)
 		nearest_offer(&nearest, actions[i].name);
@@ -337,13 +349,13 @@ static size_t find_action(const struct opts_list *operands)
 		return i;
 	if (!*name)
 		log_error("what is to be done is missing: " ACTION_NAMES
-			  " or symbolize (see bpfprof store --help)");
+			  " or upload (see bpfprof store --help)");
 	else if (nearest.best)
 		log_error("'%s' is none of " ACTION_NAMES
-			  ", symbolize (did you mean '%s'? see bpfprof store --help)",
+			  ", upload (did you mean '%s'? see bpfprof store --help)",
 			  name, nearest.best);
 	else
-		log_error("'%s' is none of " ACTION_NAMES ", symbolize (see bpfprof store --help)",
+		log_error("'%s' is none of " ACTION_NAMES ", upload (see bpfprof store --help)",
 			  name);
 	return ACTION_CNT;
 }
@@ -362,15 +374,24 @@ static bool has_days(const struct action *action)
 
 static bool check(const struct store_opts *opts, const struct action *action)
 {
-	if (opts->json && action->run != run_sizes)
+	const struct opts_list *operands = &opts->args.operands;
+	const bool has_files = action->run_fleet == upload_to_fleet;
+
+	if (operands->cnt > 1 && !has_files)
+		log_error("unexpected argument '%s' (see bpfprof store --help)",
+			  operands->items[1]);
+	else if (operands->cnt == 1 && has_files)
+		log_error("what is to be uploaded is missing: FILE... (see bpfprof store --help)");
+	else if (opts->json && action->run != run_sizes)
 		log_error("option '--json': of sizes only (see bpfprof store --help)");
 	else if (opts->to && action->run != run_ship)
 		log_error("option '--to': of ship only (see bpfprof store --help)");
 	else if ((opts->since || opts->until) && (!has_days(action) || !is_fleet(opts)))
 		log_error("options '--since' and '--until': of fsck, rollup and symbolize of a "
 			  "fleet store only (see bpfprof store --help)");
-	else if (opts->debug_dir_args.cnt && action->run_fleet != symbolize_fleet)
-		log_error("option '--debug-dir': of symbolize only (see bpfprof store --help)");
+	else if (opts->debug_dir_args.cnt && action->run_fleet != symbolize_fleet && !has_files)
+		log_error("option '--debug-dir': of symbolize and upload only (see bpfprof store "
+			  "--help)");
 	else if (opts->cluster && (action->run != run_init || !is_fleet(opts)))
 		log_error("option '--cluster': of init of a fleet store only (see bpfprof store "
 			  "--help)");

@@ -34,6 +34,11 @@ int fleet_rollup_run(const char *url, const char *since, const char *until);
 int fleet_symbolize_run(const char *url, const char *since, const char *until,
 			const struct debug_dirs *dirs);
 
+/* Upload the symbols of the @cnt files at @paths to @url, where nobody has; @dirs may have what was
+ * split off them. */
+int fleet_upload_run(const char *url, const char *const *paths, size_t cnt,
+		     const struct debug_dirs *dirs);
+
 /* Ask @fn of the store at @url, whose schema is checked first. */
 int fleet_on_days(const char *url, const char *since, const char *until, fleet_days_fn *fn,
 		  void *arg);

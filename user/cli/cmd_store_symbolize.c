@@ -12,8 +12,10 @@
 #include "cli/symbol_files.h"
 #include "elf/debuginfod.h"
 #include "encode/func_table.h"
+#include "fleet/fleet_symbols.h"
 #include "fleet/fleet_unnamed.h"
 #include "symbol/completion.h"
+#include "symbol/symbol_table.h"
 
 /* Of files that are read and written together: what a run that is ended has done until then, stays.
  */
@@ -25,6 +27,7 @@ struct job {
 	struct symbol_sources sources;
 	struct fleet_days days;
 	struct fleet_modules modules;
+	struct demangler *demangler; /* owned */
 	struct buf *lines; /* what is missing */
 	uint64_t lacking, bettered;
 	size_t no_file_cnt, no_lines_cnt;
@@ -64,8 +67,44 @@ static void tell_module(struct job *job, const struct fleet_module *module)
 	buf_add_char(job->lines, '\n');
 }
 
-static int complete(const struct job *job, struct profile *prof, struct fleet_module *modules,
-		    size_t cnt)
+/* Name what lies in @module's mappings by @table, which has lines. */
+static void name_by_table(struct job *job, struct profile *prof, const struct fleet_module *module,
+			  const struct name_table *table)
+{
+	for (uint32_t i = 0; i < prof->location_cnt; i++) {
+		struct profile_mapping *mapping = &prof->mappings[prof->locations[i].mapping];
+
+		if (strcmp(profile_str(prof, mapping->build_id), module->build_id) != 0)
+			continue;
+		symbol_table_name(prof, i, table, job->demangler);
+		mapping->flags |= symbol_table_has_lines(table) ? MAPPING_HAS_LINES : 0;
+	}
+}
+
+/* What somebody has uploaded of @module, which is not here, or without lines. */
+static int use_upload(struct job *job, struct profile *prof, struct fleet_module *module)
+{
+	_cleanup_(buf_deinit) struct buf data;
+	char format[SYMBOL_TABLE_FORMAT_BYTES];
+	struct name_table table;
+	int err;
+
+	buf_init(&data, BUF_NO_MAX);
+	symbol_table_format(format);
+	err = fleet_symbols_get(job->client, module->build_id, format, &data);
+	if (!err)
+		err = symbol_table_read(data.data, data.len, &table);
+	if (err == -EBADMSG)
+		log_warn("store: the symbols of '%s' (build-id %s) that were uploaded are damaged",
+			 module->path, module->build_id);
+	if (err)
+		return err == -ENOENT || err == -EBADMSG ? 0 : err;
+	name_by_table(job, prof, module, &table);
+	module->why = symbol_table_has_lines(&table) ? "" : "no_lines";
+	return prof->err;
+}
+
+static int complete(struct job *job, struct profile *prof, struct fleet_module *modules, size_t cnt)
 {
 	const struct symbolizer_opts how = {.no_inline = false};
 	_cleanup_(completion_deinit) struct completion completion;
@@ -77,8 +116,11 @@ static int complete(const struct job *job, struct profile *prof, struct fleet_mo
 	}
 	if (!err)
 		err = completion_run(&completion, &how);
-	for (size_t i = 0; i < cnt && !err; i++)
+	for (size_t i = 0; i < cnt && !err; i++) {
 		modules[i].why = why_not(&completion, &modules[i]);
+		if (*modules[i].why)
+			err = use_upload(job, prof, &modules[i]);
+	}
 	return err;
 }
 
@@ -129,9 +171,15 @@ static int symbolize_days(struct ch_client *client, uint64_t from_ns, uint64_t t
 	int err;
 
 	buf_init(&lines, BUF_NO_MAX);
-	if (symbol_files_open(job.dirs, &job.sources))
+	job.demangler = demangler_new();
+	if (!job.demangler)
+		log_error("names: %s", strerror(ENOMEM));
+	if (!job.demangler || symbol_files_open(job.dirs, &job.sources)) {
+		demangler_free(job.demangler);
 		return 0;
+	}
 	err = name_all(&job);
+	demangler_free(job.demangler);
 	if (job.sources.debuginfod)
 		debuginfod_report(job.sources.debuginfod);
 	debuginfod_stop(job.sources.debuginfod);

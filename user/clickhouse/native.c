@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "clickhouse/client.h"
 #include "clickhouse/rowbinary.h"
 
 static const struct {
@@ -179,4 +181,21 @@ void native_add_insert(const struct native_table *table, struct buf *out)
 	for (size_t i = 0; i < table->column_cnt; i++)
 		buf_printf(out, "%s%s", i ? ", " : "", table->columns[i].name);
 	buf_add_str(out, ") FORMAT Native");
+}
+
+int native_insert(const struct native_block *block, struct ch_client *client)
+{
+	_cleanup_(buf_deinit) struct buf sql = {0};
+	_cleanup_(buf_deinit) struct buf rows = {0};
+	int err;
+
+	buf_init(&sql, BUF_NO_MAX);
+	buf_init(&rows, BUF_NO_MAX);
+	if (!block->row_cnt)
+		return 0;
+	native_add_insert(block->table, &sql);
+	err = native_encode(block, &rows);
+	if (err || sql.err)
+		return err ? err : sql.err;
+	return ch_client_insert(client, buf_cstr(&sql), rows.data, rows.len);
 }

@@ -77,6 +77,11 @@ void native_end_array(struct native_block *block);
 /* Append the block, whose last row is whole, to @out; 0 or -ENOMEM. */
 int native_encode(const struct native_block *block, struct buf *out);
 
+struct ch_client;
+
+/* Insert the rows, if there are any. 0 or negative errno as ch_client_insert(). */
+int native_insert(const struct native_block *block, struct ch_client *client);
+
 /* Append "INSERT INTO TABLE (columns) FORMAT Native". */
 void native_add_insert(const struct native_table *table, struct buf *out);
 

@@ -60,6 +60,26 @@ const struct fleet_table fleet_tables[] = {
 		.shard = "module",
 	},
 	{
+		.name = "symbol_tables",
+		.columns = "module UInt64, build_id String, format String, host UInt64, at "
+			   "DateTime('UTC'), path String, digest UInt64, chunks UInt32, bytes "
+			   "UInt64",
+		.version = "at",
+		.partition = "",
+		.primary = "build_id",
+		.order = "build_id, module, format, host",
+		.shard = "module",
+	},
+	{
+		.name = "symbol_chunks",
+		.columns = "module UInt64, build_id String, digest UInt64, nr UInt32, data String",
+		.version = "",
+		.partition = "",
+		.primary = "build_id",
+		.order = "build_id, module, digest, nr",
+		.shard = "module",
+	},
+	{
 		.name = "sources",
 		.columns = "day Date, host UInt64, src UInt64, service LowCardinality(String), "
 			   "version LowCardinality(String), keys Array(String), vals Array(String)",

@@ -20,6 +20,7 @@
  *	          replaces one without, and one with lines both (`named`: fleet_frame.h)
  *	modules   executables whose frames lacked something, `lacking` many, when debug files were
  *	          looked for last: how many got better names, and why not all did (''; a word)
+ *	symbol_tables, symbol_chunks	what hosts upload of executables (fleet/fleet_symbols.h)
  *	sources   the labels that samples of (host, src) have, keys sorted. The same labels have
  *	          another src each day
  *	hosts     host is a hash of the id that the host's store was given when it was made

@@ -74,7 +74,7 @@ static char *take_text(struct reader *rd)
 	return strndup(text ? text : "", len);
 }
 
-static int add_module(struct fleet_modules *modules, struct reader *rd)
+int fleet_modules_take(struct fleet_modules *modules, struct reader *rd)
 {
 	int err = array_reserve(&modules->items, &modules->cap, modules->cnt + 1,
 				sizeof(*modules->items));
@@ -109,7 +109,7 @@ int fleet_unnamed_modules(struct ch_client *client, const struct fleet_days *day
 	err = sql.err ? sql.err : ch_client_query(client, buf_cstr(&sql), &answer);
 	reader_init(&rd, answer.data, answer.len);
 	while (!err && !reader_done(&rd))
-		err = add_module(out, &rd);
+		err = fleet_modules_take(out, &rd);
 	return err ? err : rd.err ? -EPROTO : 0;
 }
 
@@ -182,56 +182,38 @@ int fleet_unnamed_read(struct ch_client *client, const struct fleet_days *days,
 
 /* --- Their names --- */
 
-static int insert(struct ch_client *client, const struct native_block *block)
+/* What `named` of @frame's row is to be. */
+static uint8_t named_of(const struct profile *prof, const struct fleet_unnamed_frame *frame)
 {
-	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf rows;
-	int err;
+	const struct profile_location *loc = &prof->locations[frame->location];
+	const uint8_t now = fleet_frame_named(prof, frame->location);
 
-	buf_init(&sql, BUF_NO_MAX);
-	buf_init(&rows, BUF_NO_MAX);
-	native_add_insert(block->table, &sql);
-	err = native_encode(block, &rows);
-	if (err || sql.err)
-		return err ? err : sql.err;
-	return ch_client_insert(client, buf_cstr(&sql), rows.data, rows.len);
-}
-
-static void count_bettered(const char *build_id, struct fleet_module *modules, size_t cnt)
-{
-	for (size_t i = 0; i < cnt; i++)
-		if (!strcmp(modules[i].build_id, build_id)) {
-			modules[i].bettered++;
-			return;
-		}
+	return now < FLEET_NAMED_ASKED && (prof->mappings[loc->mapping].flags & MAPPING_HAS_LINES)
+		       ? FLEET_NAMED_ASKED
+		       : now;
 }
 
 /* The row that @frame is to have, where it is another one. */
 static void add_row(const struct profile *prof, const struct fleet_unnamed_frame *frame,
-		    struct native_block *block, struct fleet_module *modules, size_t cnt)
+		    struct native_block *block)
 {
 	const struct profile_location *loc = &prof->locations[frame->location];
 	const struct profile_mapping *mapping = &prof->mappings[loc->mapping];
-	const uint8_t now = fleet_frame_named(prof, frame->location);
-	const bool is_asked = now < FLEET_NAMED_ASKED && (mapping->flags & MAPPING_HAS_LINES);
 	const struct fleet_frame row = {
 		.day = frame->day,
-		.named = is_asked ? FLEET_NAMED_ASKED : now,
+		.named = named_of(prof, frame),
 		.frame = frame->frame,
 		.address = loc->address,
 		.path = profile_str(prof, mapping->path),
 		.build_id = profile_str(prof, mapping->build_id),
 	};
 
-	if (row.named <= frame->named)
-		return;
-	fleet_frame_add(block, &row, prof, frame->location);
-	if (now > frame->named)
-		count_bettered(row.build_id, modules, cnt);
+	if (row.named > frame->named)
+		fleet_frame_add(block, &row, prof, frame->location);
 }
 
 static int write_frames(struct ch_client *client, const struct fleet_unnamed *unnamed,
-			struct native_block *block, struct fleet_module *modules, size_t cnt)
+			struct native_block *block)
 {
 	size_t days = 0;
 	int err = 0;
@@ -243,13 +225,32 @@ static int write_frames(struct ch_client *client, const struct fleet_unnamed *un
 		days += i && frame->day != frame[-1].day;
 		if (days == DAYS_AT_ONCE) {
 			days = 0;
-			err = block->row_cnt ? insert(client, block) : 0;
+			err = native_insert(block, client);
 			if (!err)
 				err = native_reset(block);
 		}
-		add_row(&unnamed->prof, frame, block, modules, cnt);
+		add_row(&unnamed->prof, frame, block);
 	}
-	return err || !block->row_cnt ? err : insert(client, block);
+	return err ? err : native_insert(block, client);
+}
+
+static void count_bettered(const struct fleet_unnamed *unnamed, struct fleet_module *modules,
+			   size_t cnt)
+{
+	const struct profile *prof = &unnamed->prof;
+
+	for (size_t i = 0; i < cnt; i++)
+		modules[i].bettered = 0;
+	for (size_t i = 0; i < unnamed->cnt; i++) {
+		const struct fleet_unnamed_frame *frame = &unnamed->frames[i];
+		const uint32_t mapping = prof->locations[frame->location].mapping;
+		const char *build_id = profile_str(prof, prof->mappings[mapping].build_id);
+
+		if (fleet_frame_named(prof, frame->location) <= frame->named)
+			continue;
+		for (size_t k = 0; k < cnt; k++)
+			modules[k].bettered += !strcmp(modules[k].build_id, build_id);
+	}
 }
 
 static int note_modules(struct ch_client *client, struct native_block *block,
@@ -266,7 +267,7 @@ static int note_modules(struct ch_client *client, struct native_block *block,
 		native_add_str(block, module->why);
 		native_add(block, clock_realtime_ns() / NSEC_PER_SEC);
 	}
-	return block->row_cnt ? insert(client, block) : 0;
+	return native_insert(block, client);
 }
 
 int fleet_unnamed_write(struct ch_client *client, struct fleet_unnamed *unnamed,
@@ -282,16 +283,17 @@ int fleet_unnamed_write(struct ch_client *client, struct fleet_unnamed *unnamed,
 	static const struct native_table notes = {"modules", columns,
 						  sizeof(columns) / sizeof(*columns)};
 	struct native_block block;
-	int err = native_init(&block, &frames);
+	int err = native_init(&block, &notes);
 
+	count_bettered(unnamed, modules, cnt);
 	if (!err)
-		err = write_frames(client, unnamed, &block, modules, cnt);
+		err = note_modules(client, &block, modules, cnt);
 	native_deinit(&block);
 	if (err)
 		return err;
-	err = native_init(&block, &notes);
+	err = native_init(&block, &frames);
 	if (!err)
-		err = note_modules(client, &block, modules, cnt);
+		err = write_frames(client, unnamed, &block);
 	native_deinit(&block);
 	return err;
 }

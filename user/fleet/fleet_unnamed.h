@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/reader.h"
 #include "clickhouse/client.h"
 #include "profile/profile.h"
 
@@ -48,6 +49,10 @@ int fleet_unnamed_modules(struct ch_client *client, const struct fleet_days *day
 			  struct fleet_modules *out);
 void fleet_modules_deinit(struct fleet_modules *modules);
 
+/* Append the row that comes: build-id, path, frames. 0 or -ENOMEM; what is not there is an error of
+ * @rd. */
+int fleet_modules_take(struct fleet_modules *modules, struct reader *rd);
+
 struct fleet_unnamed_frame {
 	uint64_t frame;
 	uint32_t location; /* of the profile */
@@ -68,9 +73,10 @@ int fleet_unnamed_read(struct ch_client *client, const struct fleet_days *days,
 void fleet_unnamed_deinit(struct fleet_unnamed *unnamed);
 
 /*
- * Write a row for each frame whose location is named better than before, and for those of mappings
- * with MAPPING_HAS_LINES that are not, so that they are not looked for again; then, what became of
- * the @cnt modules. 0 or negative errno: some of it may be there then.
+ * Write what became of the @cnt modules; then a row for each frame whose location is named better
+ * than before, and for those of mappings with MAPPING_HAS_LINES that are not, so that they are not
+ * looked for again. 0 or negative errno: some of it may be there then, and what is not is found to
+ * be lacking the next time.
  */
 int fleet_unnamed_write(struct ch_client *client, struct fleet_unnamed *unnamed,
 			struct fleet_module *modules, size_t cnt);

@@ -337,30 +337,13 @@ int fleet_blocks_reset(struct fleet_blocks *blocks)
 	return err;
 }
 
-static int insert(const struct native_block *block, struct ch_client *client)
-{
-	_cleanup_(buf_deinit) struct buf sql = {0};
-	_cleanup_(buf_deinit) struct buf rows = {0};
-	int err;
-
-	buf_init(&sql, BUF_NO_MAX);
-	buf_init(&rows, BUF_NO_MAX);
-	if (!block->row_cnt)
-		return 0;
-	native_add_insert(block->table, &sql);
-	err = native_encode(block, &rows);
-	if (err || sql.err)
-		return err ? err : sql.err;
-	return ch_client_insert(client, buf_cstr(&sql), rows.data, rows.len);
-}
-
 int fleet_blocks_insert(const struct fleet_blocks *blocks, struct ch_client *client,
 			uint64_t *dict_rows)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < FLEET_BLOCK_CNT && !err; i++) {
-		err = insert(&blocks->of[i], client);
+		err = native_insert(&blocks->of[i], client);
 		if (!err && i < FLEET_SAMPLES)
 			*dict_rows += blocks->of[i].row_cnt;
 	}

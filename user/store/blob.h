@@ -19,7 +19,8 @@ enum {
 	BLOB_LEVEL_LATER = 9, /* for what is compacted */
 };
 
-enum blob_table { BLOB_BATCH = 1, BLOB_LEDGER, BLOB_DICT, BLOB_KIND };
+/* BLOB_SYMBOLS is of no table of a local store: fleet/fleet_symbols.h. */
+enum blob_table { BLOB_BATCH = 1, BLOB_LEDGER, BLOB_DICT, BLOB_KIND, BLOB_SYMBOLS };
 
 /* Where a blob belongs: its table and the numbers of its row. */
 static inline uint64_t blob_place(enum blob_table table, uint64_t major, uint64_t minor)

@@ -170,6 +170,14 @@ static int open_debug_file(struct module_symbols *syms, const struct debug_file 
 	return open_dwarf(syms, file->elf, file->path, root_fd, deadline_ns);
 }
 
+/* Of an image whose symbols were left in it; once. */
+static int find_lines_file(struct module_symbols *syms)
+{
+	if (syms->lines_file.kind != DEBUG_NONE)
+		return 0;
+	return find_debug_file(syms, DEBUG_WANT_LINES, &syms->lines_file);
+}
+
 static int find_dwarf(struct module_symbols *syms, uint64_t deadline_ns)
 {
 	int err;
@@ -182,7 +190,7 @@ static int find_dwarf(struct module_symbols *syms, uint64_t deadline_ns)
 	/* Of a stripped image both would have been in one file. */
 	if (!symtab_is_full(syms->elf))
 		return -ENOENT;
-	err = find_debug_file(syms, DEBUG_WANT_LINES, &syms->lines_file);
+	err = find_lines_file(syms);
 	if (err || syms->lines_file.kind != DEBUG_FULL)
 		return err ? err : -ENOENT;
 	return open_debug_file(syms, &syms->lines_file, deadline_ns);
@@ -198,4 +206,18 @@ int module_symbols_walk(struct module_symbols *syms, uint64_t vaddr, uint64_t de
 	if (syms->dwarf_err)
 		return syms->dwarf_err;
 	return dwarf_index_walk(syms->dwarf, vaddr, range, ops, arg);
+}
+
+bool module_symbols_have_lines(struct module_symbols *syms)
+{
+	if (dwarf_is_there(syms->elf) ||
+	    (syms->symbols_file.kind == DEBUG_FULL && dwarf_is_there(syms->symbols_file.elf)))
+		return true;
+	return symtab_is_full(syms->elf) && !find_lines_file(syms) &&
+	       syms->lines_file.kind == DEBUG_FULL;
+}
+
+bool module_symbols_are_full(const struct module_symbols *syms)
+{
+	return symtab_is_full(syms->elf) || syms->symbols_file.kind == DEBUG_FULL;
 }

@@ -58,6 +58,11 @@ bool module_symbols_source(const struct module_symbols *syms, struct name_source
  * far. */
 bool module_symbols_are_passing(const struct module_symbols *syms);
 
+/* Of what has been loaded: are there all symbols, is there debugging information? None of it is
+ * read for the answer. */
+bool module_symbols_are_full(const struct module_symbols *syms);
+bool module_symbols_have_lines(struct module_symbols *syms);
+
 /*
  * dwarf_index_walk() over what DWARF there is of the module, whose symbols have been loaded. The
  * first call's @deadline_ns (CLOCK_MONOTONIC; 0: none) counts. Also -ENOENT when there is no DWARF;

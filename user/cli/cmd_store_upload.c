@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `bpfprof store upload`: symbols of what was just built, say, for a fleet that will run it. */
+#include "cli/cmd_store_fleet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "cli/cli.h"
+#include "cli/symbol_upload.h"
+
+struct files {
+	const char *const *items;
+	size_t cnt;
+	const struct debug_dirs *dirs;
+};
+
+/* The program, library or debug file @path, with its build-id; NULL after log_error(). *Owned*. */
+static struct module *open_file(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct elf_file *elf;
+	struct module *module;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		log_error("'%s': %s", path, fd < 0 ? strerror(errno) : "no regular file");
+		return NULL;
+	}
+	elf = elf_file_open_unmapped(fd);
+	module = elf ? module_of_file(path, take_fd(&fd)) : NULL;
+	if (!module) {
+		log_error("'%s': %s", path, elf ? strerror(ENOMEM) : "no ELF file");
+		elf_file_free(elf);
+		return NULL;
+	}
+	/* Debug files have it, too, but not where their program headers say. */
+	module->build_id_len =
+		(uint32_t)elf_build_id(elf, module->build_id, sizeof(module->build_id));
+	elf_file_free(elf);
+	if (module->build_id_len)
+		return module;
+	log_error("'%s': it has no build-id (link it with -Wl,--build-id)", path);
+	module_free(module);
+	return NULL;
+}
+
+/* 0, or negative errno: -ENOENT and others that are the file's are told, and the server's not. */
+static int upload_file(const struct symbol_uploader *uploader, const char *path, int *status)
+{
+	struct module *module = open_file(path);
+	char build_id[2 * BUILD_ID_MAX + 1];
+	uint64_t sent;
+	int err;
+
+	if (!module) {
+		*status = CLI_FAILED;
+		return 0;
+	}
+	hex_format(module->build_id, module->build_id_len, build_id);
+	err = symbol_upload(uploader, module, build_id, false, &sent);
+	module_free(module);
+	if (err == 1) {
+		log_info("'%s': the symbols of build-id %s are uploaded, %" PRIu64 " bytes", path,
+			 build_id, sent);
+	} else if (!err) {
+		log_info("'%s': the symbols of build-id %s are there already", path, build_id);
+	} else if (err == -ENOENT || err == -EFBIG || err == -E2BIG) {
+		log_error("'%s': %s", path,
+			  err == -ENOENT ? "it has no symbols (strip has taken them; --debug-dir "
+					   "DIR says where they are)"
+					 : "it has too many symbols");
+		*status = CLI_FAILED;
+	}
+	return err > 0 || err == -ENOENT || err == -EFBIG || err == -E2BIG ? 0 : err;
+}
+
+static int upload_files(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, void *arg,
+			int *status)
+{
+	const struct files *files = arg;
+	const struct symbol_sources sources = {.debug_dirs = files->dirs->items};
+	struct symbol_uploader uploader = {
+		.client = client,
+		.sources = &sources,
+		.is_alone = true,
+	};
+	int err = 0;
+
+	if (getrandom(&uploader.host, sizeof(uploader.host), 0) != sizeof(uploader.host))
+		return -EIO;
+	/* Not one of the two that are no hosts. */
+	uploader.host = uploader.host >> 1 | 1;
+	*status = CLI_OK;
+	for (size_t i = 0; i < files->cnt && !err; i++)
+		err = upload_file(&uploader, files->items[i], status);
+	return err;
+}
+
+int fleet_upload_run(const char *url, const char *const *paths, size_t cnt,
+		     const struct debug_dirs *dirs)
+{
+	struct files files = {paths, cnt, dirs};
+
+	return fleet_on_days(url, NULL, NULL, upload_files, &files);
+}
