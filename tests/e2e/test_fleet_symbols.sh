@@ -24,6 +24,7 @@ for program in chain crunch; do
 	folder=$debug/.build-id/${id:0:2}
 	mkdir -p "$folder"
 	objcopy --only-keep-debug "$TMPDIR/bin/$program" "$folder/${id:2}.debug"
+	cp "$TMPDIR/bin/$program" "$TMPDIR/whole.$program"
 	ln -s "${id:2}.debug" "$folder/$program.debug"
 	strip --strip-all "$TMPDIR/bin/$program"
 done
@@ -168,6 +169,39 @@ check "names are made of them" bpfprof_into 0 store store symbolize --store "$ot
 check "... all that debug files would give" bash -c '! grep "/bin/chain\|/bin/crunch" "$1"' _ "$out/store"
 flame "$other" uploads
 check "... as at home" diff "$out/truth.folded" "$out/uploads.folded"
+
+# --- Asked for ---
+third=clickhouse://127.0.0.1:$ch_port/third
+# uploading: an agent that may upload, on a host that has both programs with their symbols.
+uploading()
+{
+	local program code
+	for program in chain crunch; do
+		cp "$TMPDIR/whole.$program" "$TMPDIR/bin/$program"
+	done
+	timeout -k 5 60 "$bpfprof" agent --store "$TMPDIR/other.db" --pin-dir none --no-off-cpu -F 19 --listen none \
+		--sink "$third" "$@" 2>"$out/uploading.err" &
+	local agent=$!
+	for _ in $(seq 200); do
+		[ "$(grep -c ' uploaded, ' "$out/uploading.err")" = 2 ] && break
+		kill -0 "$agent" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -TERM "$agent"
+	wait "$agent"
+	code=$?
+	cat "$out/uploading.err"
+	return $code
+}
+check "a third store" "$bpfprof" store init --store "$third"
+check "... with the same samples" "$bpfprof" store ship --store "$store" --to "$third"
+check "... whose names are looked for" bpfprof_into 0 store store symbolize --store "$third"
+check "an agent where the programs have symbols" uploading --upload-symbols
+check "... uploads those" [ "$(grep -cE "symbols of '.*/bin/(chain|crunch)' .* uploaded, " "$out/uploading.err")" = 2 ]
+rm "$TMPDIR"/bin/chain "$TMPDIR"/bin/crunch
+check "names are made of them" bpfprof_into 0 store store symbolize --store "$third"
+flame "$third" asked
+check "... as at home" diff "$out/truth.folded" "$out/asked.folded"
 
 # --- Served ---
 # served: all that the page's flame graph is made of.

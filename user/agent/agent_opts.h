@@ -29,6 +29,7 @@ struct agent_opts {
 	double max_cpu_percent;
 	struct opts_list labels;
 	struct opts_list sinks; /* URLs; those of sections are in config */
+	bool upload_symbols;
 	const char *pin_dir; /* "none": nothing is pinned */
 	bool detach;
 	struct agent_listen listen;

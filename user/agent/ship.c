@@ -15,9 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/uploads.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cli/confinement.h"
+#include "sink/fleet_names.h"
 #include "sink/sink.h"
 #include "store/shipper.h"
 #include "store/store_probe.h"
@@ -35,6 +37,7 @@ struct worker {
 	const struct sink_config *sink;
 	const char *path; /* of the store */
 	struct ship_counts *counts;
+	bool uploads_symbols;
 	int end_fd; /* readable when the agent has ended */
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: it has not */
 	struct shipper_status told; /* of which counts has everything */
@@ -114,7 +117,7 @@ static int backoff_ms(const struct worker *worker, const struct shipper *shipper
 }
 
 /* Until the agent has ended, and all is shipped or the time is over. */
-static void ship(struct worker *worker, struct shipper *shipper)
+static void ship(struct worker *worker, struct shipper *shipper, struct uploads *uploads)
 {
 	_cleanup_(buf_deinit) struct buf why;
 	int err;
@@ -128,6 +131,8 @@ static void ship(struct worker *worker, struct shipper *shipper)
 		publish(worker, shipper);
 		tell(worker, shipper, err, &why);
 		if (err > 0)
+			continue;
+		if (!err && !is_last && uploads_step(uploads))
 			continue;
 		/* At the end once more, and not for long. */
 		if (is_last && (!err || worker->failures > 1))
@@ -154,6 +159,24 @@ static struct store *wait_for_store(struct worker *worker)
 	return NULL;
 }
 
+/* NULL: they are not wanted. @name: the sink's. */
+static struct uploads *open_uploads(struct worker *worker, struct store *store, const char *name)
+{
+	char host_id[STORE_BOOT_ID_BYTES];
+	struct uploads_opts opts = {
+		.url = worker->sink->url,
+		.name = name,
+		.bytes_per_s = worker->sink->max_rate,
+		.is_cancelled = is_cancelled,
+		.arg = worker,
+	};
+
+	if (!worker->uploads_symbols || store_host_id(store, host_id))
+		return NULL;
+	opts.host = fleet_host(host_id);
+	return uploads_open(&opts);
+}
+
 static int work(struct worker *worker)
 {
 	const struct shipper_opts opts = {
@@ -165,6 +188,7 @@ static int work(struct worker *worker)
 	};
 	_cleanup_(buf_deinit) struct buf why;
 	struct shipper *shipper;
+	struct uploads *uploads;
 	struct store *store;
 	int err;
 
@@ -177,7 +201,9 @@ static int work(struct worker *worker)
 	if (err) {
 		log_error("sink: %s; nothing is shipped there", buf_cstr(&why));
 	} else {
-		ship(worker, shipper);
+		uploads = open_uploads(worker, store, shipper_name(shipper));
+		ship(worker, shipper, uploads);
+		uploads_close(uploads);
 		shipper_close(shipper);
 	}
 	store_close(store);
@@ -233,9 +259,8 @@ static void take_label(const struct sink_config *sink, struct shipping *shipping
 	snprintf(shipping->label, sizeof(shipping->label), "%s", buf_cstr(&label));
 }
 
-/* @path: of the store. */
-static int start(struct shippings *shippings, const struct sink_config *sink, const char *path,
-		 int other_fd)
+static int start(struct shippings *shippings, const struct sink_config *sink,
+		 const struct agent_opts *opts, int other_fd)
 {
 	struct shipping *shipping = &shippings->items[shippings->cnt];
 	int fds[2];
@@ -254,8 +279,9 @@ static int start(struct shippings *shippings, const struct sink_config *sink, co
 	if (!shipping->pid) {
 		struct worker worker = {
 			.sink = sink,
-			.path = path,
+			.path = opts->store,
 			.counts = shipping->counts,
+			.uploads_symbols = opts->upload_symbols,
 			.end_fd = fds[0],
 		};
 
@@ -276,10 +302,10 @@ int shippings_start(const struct agent_opts *opts, int other_fd, struct shipping
 
 	out->cnt = 0;
 	for (size_t i = 0; i < opts->sinks.cnt && !err; i++)
-		err = start(out, &(const struct sink_config){.url = opts->sinks.items[i]},
-			    opts->store, other_fd);
+		err = start(out, &(const struct sink_config){.url = opts->sinks.items[i]}, opts,
+			    other_fd);
 	for (size_t i = 0; i < opts->config.sink_cnt && !err; i++)
-		err = start(out, &opts->config.sinks[i], opts->store, other_fd);
+		err = start(out, &opts->config.sinks[i], opts, other_fd);
 	return err;
 }
 

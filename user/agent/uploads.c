@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/uploads.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hmap.h"
+#include "base/log.h"
+#include "cli/symbol_upload.h"
+#include "clickhouse/client.h"
+#include "clickhouse/schema.h"
+#include "fleet/fleet_symbols.h"
+#include "symbol/locate.h"
+#include "symbol/symbol_table.h"
+
+enum { TIMEOUT_MS = 120000 };
+
+#define LOOK_MIN_NS (60 * NSEC_PER_SEC)
+#define LOOK_SPREAD_NS (60 * NSEC_PER_SEC) /* up to so much more: hosts do not come all at once */
+
+struct uploads {
+	struct ch_client *client; /* owned */
+	const char *name; /* borrowed */
+	uint64_t host;
+	uint64_t next_ns; /* CLOCK_MONOTONIC: when to look */
+	struct hmap tried; /* build-ids that are of no use here */
+};
+
+struct uploads *uploads_open(const struct uploads_opts *opts)
+{
+	const struct http_opts http = {
+		.timeout_ms = TIMEOUT_MS,
+		.send_bytes_per_s = opts->bytes_per_s ? opts->bytes_per_s : UPLOADS_BYTES_PER_S,
+		.is_cancelled = opts->is_cancelled,
+		.arg = opts->arg,
+	};
+	struct uploads *uploads = ch_url_is(opts->url) ? calloc(1, sizeof(*uploads)) : NULL;
+	const char *why;
+
+	if (!uploads)
+		return NULL;
+	uploads->name = opts->name;
+	uploads->host = opts->host;
+	hmap_init(&uploads->tried);
+	if (!ch_client_open(opts->url, &http, &uploads->client, &why))
+		return uploads;
+	free(uploads);
+	return NULL;
+}
+
+void uploads_close(struct uploads *uploads)
+{
+	if (!uploads)
+		return;
+	hmap_deinit(&uploads->tried);
+	ch_client_close(uploads->client);
+	free(uploads);
+}
+
+/* The hash is all of it. */
+static bool is_equal(const void *owner, uint32_t index, const void *key)
+{
+	return true;
+}
+
+static uint64_t hash_of(const struct fleet_module *wanted)
+{
+	return hash_bytes(wanted->build_id, strlen(wanted->build_id));
+}
+
+/* The file, where this host has it: *owned*. */
+static struct module *find_file(const struct fleet_module *wanted,
+				const struct symbol_sources *sources)
+{
+	uint8_t build_id[BUILD_ID_MAX];
+	const struct image_id image = {
+		.path = wanted->path,
+		.build_id = build_id,
+		.build_id_len = hex_parse(wanted->build_id, build_id, sizeof(build_id)),
+	};
+
+	return locate_module(&image, sources);
+}
+
+/* 1: it is uploaded; 0: it is not for us; negative errno: the server's. */
+static int upload(struct uploads *uploads, const struct fleet_module *wanted)
+{
+	static const struct symbol_sources sources = {.debug_dirs = NULL};
+	const struct symbol_uploader uploader = {
+		.client = uploads->client,
+		.host = uploads->host,
+		.sources = &sources,
+	};
+	struct module *module = find_file(wanted, &sources);
+	uint64_t sent;
+	int err;
+
+	if (!module)
+		return 0;
+	err = symbol_upload(&uploader, module, wanted->build_id, !strcmp(wanted->why, "no_lines"),
+			    &sent);
+	module_free(module);
+	if (err == 1)
+		log_info("sink '%s': symbols of '%s' (build-id %s) uploaded, %" PRIu64 " bytes",
+			 uploads->name, wanted->path, wanted->build_id, sent);
+	if (err == -ENOENT || err == -EFBIG || err == -E2BIG)
+		err = hmap_insert(&uploads->tried, hash_of(wanted), 0);
+	return err;
+}
+
+/* 1: one table was uploaded, and there may be more to do. */
+static int look(struct uploads *uploads)
+{
+	_cleanup_(buf_deinit) struct buf why;
+	char format[SYMBOL_TABLE_FORMAT_BYTES];
+	struct fleet_modules wanted = {.cnt = 0};
+	int err;
+
+	buf_init(&why, BUF_NO_MAX);
+	symbol_table_format(format);
+	err = fleet_schema_check(uploads->client, &why);
+	if (err)
+		return err;
+	err = fleet_symbols_wanted(uploads->client, format, &wanted);
+	for (size_t i = 0; i < wanted.cnt && !err; i++)
+		if (hmap_find(&uploads->tried, hash_of(&wanted.items[i]), is_equal, NULL, NULL) ==
+		    HMAP_NONE)
+			err = upload(uploads, &wanted.items[i]);
+	fleet_modules_deinit(&wanted);
+	return err;
+}
+
+bool uploads_step(struct uploads *uploads)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+	uint32_t chance = 0;
+	int err;
+
+	if (!uploads || now_ns < uploads->next_ns)
+		return false;
+	err = look(uploads);
+	if (err < 0)
+		log_debug("sink '%s': symbols: %s", uploads->name, strerror(-err));
+	if (err == 1)
+		return true;
+	if (getrandom(&chance, sizeof(chance), 0) < 0)
+		log_debug("uploads: no random numbers: %s", strerror(errno));
+	uploads->next_ns =
+		now_ns + LOOK_MIN_NS + chance % (LOOK_SPREAD_NS / NSEC_PER_MSEC) * NSEC_PER_MSEC;
+	return false;
+}
