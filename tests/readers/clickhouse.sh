@@ -65,6 +65,26 @@ for time in once twice; do
 	holds "... fsck finds nothing" bpfprof_into 0 fsck store fsck --store "$url"
 	forget_cursor
 done
+# unnamed: a frame of a stripped program; its address is in $vaddr.
+unnamed()
+{
+	local id
+	echo 'int main(int argc, char **argv) { return argc == 9; }' | ${CC:-cc} -g -O1 -x c -o "$tmp/tool" - || return
+	id=$(LC_ALL=C readelf -n "$tmp/tool" | sed -n 's/.*Build ID: //p')
+	vaddr=$((0x$(nm "$tmp/tool" | sed -n 's/ T main$//p')))
+	[ -z "$(sql "INSERT INTO frames (day, frame, flags, path, build_id, address) VALUES ('2026-11-20', 1, 0, '/nowhere/tool',
+		'$id', $vaddr)")" ]
+}
+holds "a frame without a name" unnamed
+holds "... whose symbols are missing" bpfprof_into 0 missing store symbolize --store "$url"
+holds "... and said to be" told '^no_file +1 frames  [0-9a-f]{40}  /nowhere/tool$' missing
+holds "... are uploaded" bpfprof_into 0 upload store upload --store "$url" "$tmp/tool"
+holds "... once" bpfprof_into 0 upload store upload --store "$url" "$tmp/tool"
+holds "... as is said" told 'are there already$' upload.err
+holds "... and found" bpfprof_into 0 found store symbolize --store "$url"
+holds "... with lines" equal "$(sql "SELECT names, lines FROM frames FINAL WHERE frame = 1 FORMAT TSV")" "$(printf "['main']\t[1]")"
+holds "... and not looked for again" bpfprof_into 0 again store symbolize --store "$url"
+holds "... as there is nothing" told ' 0 of 0 frames .* 0 files, ' again.err
 # top NAME: of whole hours, which no label but the service is asked of.
 top()
 {
