@@ -22,8 +22,9 @@ busy crunch
 for program in chain crunch; do
 	id=$(LC_ALL=C readelf -n "$TMPDIR/bin/$program" | sed -n 's/.*Build ID: //p')
 	folder=$debug/.build-id/${id:0:2}
-	mkdir -p "$folder"
+	mkdir -p "$folder" "$TMPDIR/server/files/$id"
 	objcopy --only-keep-debug "$TMPDIR/bin/$program" "$folder/${id:2}.debug"
+	cp "$folder/${id:2}.debug" "$TMPDIR/server/files/$id/debuginfo"
 	cp "$TMPDIR/bin/$program" "$TMPDIR/whole.$program"
 	ln -s "${id:2}.debug" "$folder/$program.debug"
 	strip --strip-all "$TMPDIR/bin/$program"
@@ -148,6 +149,27 @@ check "fsck finds nothing" store 0 fsck
 check "what a host without names says again" [ -z "$(ch_sql fleet "INSERT INTO frames SELECT day, frame, flags, path, build_id,
 	address, [], [], [], [], [], 0 FROM frames FINAL WHERE build_id != ''")" ]
 check "... hides none" as_at_home again
+
+# --- From a debuginfod server ---
+fourth=clickhouse://127.0.0.1:$ch_port/fourth
+# asking: of what is on no disk here, and once.
+asking()
+{
+	: >"$TMPDIR/server/requests"
+	echo ok >"$TMPDIR/server/mode"
+	load python3 tests/e2e/debuginfod_server.py "$TMPDIR/server"
+	for _ in $(seq 100); do
+		[ -s "$TMPDIR/server/port" ] && break
+		sleep 0.05
+	done
+	DEBUGINFOD_CACHE_PATH=$TMPDIR/cache DEBUGINFOD_URLS=http://127.0.0.1:$(cat "$TMPDIR/server/port") \
+		bpfprof_into 0 store store symbolize --store "$fourth"
+}
+check "a store beside a debuginfod server" "$bpfprof" store init --store "$fourth"
+check "... with the same samples" "$bpfprof" store ship --store "$store" --to "$fourth"
+check "names come from the server" asking
+flame "$fourth" asked
+check "... as at home" diff "$out/truth.folded" "$out/asked.folded"
 
 # --- Uploaded ---
 # uploads REGEX: of a stripped program and of a debug file.
