@@ -109,7 +109,7 @@ labels 7-8 --format json
 labels 0-120 --select service=w*
 kinds 0-120
 kinds 59-61 --format json
-flame 0-120 -o -
+flame 0-120 -o - --by comm
 flame 60-120 -o - --by host --select service=web
 flame 0-120 -o - --by service,version
 diff 60-120
@@ -132,7 +132,7 @@ tables()
 	done
 }
 tables "once"
-holds "folded" asked 0 folded "$fleet" flame 0-120 -o -
+holds "folded" asked 0 folded "$fleet" flame 0-120 -o - --by comm
 holds "is true" python3 tests/e2e/query_truth.py "$tmp/truth" folded "$out/folded" 0-120
 holds "pprof, with all labels" asked 0 pprof "$fleet" flame 0-120 -o "$tmp/fleet.pb.gz"
 holds "is read again" bpfprof_into 0 again convert "$tmp/fleet.pb.gz" -o -
@@ -168,7 +168,7 @@ holds "a window without its ledger row" sql 'INSERT INTO fleet.samples (service,
 	SELECT service, version, kind, h, stack, host, src, ts + 7, lead, n, v1, v2, v3, v, unit FROM fleet.samples'
 holds "it lies there" [ "$(samples)" = $((4 * rows)) ]
 tables "with what is not complete"
-holds "folded, too" asked 0 folded "$fleet" flame 0-120 -o -
+holds "folded, too" asked 0 folded "$fleet" flame 0-120 -o - --by comm
 holds "is true" python3 tests/e2e/query_truth.py "$tmp/truth" folded "$out/folded" 0-120
 
 # --- Served ---
@@ -213,6 +213,10 @@ if [ -z "$chromium" ]; then
 else
 	python3 tests/e2e/fleet_browser.py "$chromium" "$url" || status=1
 fi
+
+# --- Over a network: 0.0.0.0 leads to this machine as well, and is not known to ---
+holds "compressed answers" asked 0 far "clickhouse://0.0.0.0:$ch_port/fleet" flame 0-120 -o - --by comm
+holds "are the same" cmp "$out/folded" "$out/far"
 
 # --- Failures ---
 refused()

@@ -54,6 +54,7 @@ top 0-120 --select host=alpha*
 labels 0-120
 kinds 0-120
 flame 0-120 -o -
+flame 0-120 -o - --by comm
 flame -720-720 -o - --by service
 flame 60-120 -o - --select service=web
 diff 60-120
@@ -78,7 +79,7 @@ ask()
 # from_samples: what is to be answered.
 from_samples()
 {
-	ask plain "$questions" && ask few "$few" && [ "$(cat "$out/plain" "$out/few" | grep -c '^-> 0$')" = 19 ]
+	ask plain "$questions" && ask few "$few" && [ "$(cat "$out/plain" "$out/few" | grep -c '^-> 0$')" = 20 ]
 }
 
 # as_before [few]: all answers are those that samples gave.
@@ -146,6 +147,10 @@ holds "whole hours need no samples" rolled top 0 0-120
 holds "at all" cmp "$out/whole" "$out/top"
 holds "nor do days" rolled top 0 -720-720 --by service
 holds "nor a service" rolled top 0 0-120 --select service=web
+holds "nor pictures" rolled bpfprof_into 0 flame query flame --store "$fleet" --since "$(at 0)" --until "$(at 120)" -o "$tmp/a.html" \
+	-o "$tmp/a.svg" -o "$tmp/a.folded"
+holds "which name services" grep -q '^web;' "$tmp/a.folded"
+holds "and hosts" grep -q '2 hosts, ' "$tmp/a.svg"
 holds "hosts do" rolled top 4 0-120 --by host
 holds "and a selection of them" rolled top 4 0-120 --select host=alpha1
 holds "and parts of hours" rolled top 0 30-120

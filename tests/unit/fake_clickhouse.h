@@ -69,6 +69,29 @@ int ch_client_query_server(struct ch_client *client, const char *sql, struct buf
 	return ch_client_query(client, sql, answer);
 }
 
+/* The numbers stand as a list where the question has their table. */
+int ch_client_query_ids(struct ch_client *client, const char *sql, const uint64_t *ids, size_t cnt,
+			struct buf *answer)
+{
+	const char *table = strstr(sql, " IN " CH_IDS);
+	struct buf text;
+	int err;
+
+	buf_init(&text, BUF_NO_MAX);
+	if (!table)
+		abort();
+	buf_add(&text, sql, (size_t)(table - sql));
+	buf_add_str(&text, " IN (");
+	for (size_t i = 0; i < cnt; i++) {
+		buf_add_str(&text, i ? "," : "");
+		buf_add_u64(&text, ids[i]);
+	}
+	buf_printf(&text, ")%s", table + strlen(" IN " CH_IDS));
+	err = ch_client_query(client, buf_cstr(&text), answer);
+	buf_deinit(&text);
+	return err;
+}
+
 /* What numbers are asked for: is the schema there, and which version of it? */
 static uint64_t fake_number = 1;
 /* Other numbers, where that is not NULL. */

@@ -62,7 +62,8 @@ static const struct opt query_options[] = {
 	{OPT_GROUP, .help = "What is shown"},
 	{OPT_STRING, 0, "by", "LIST", AT(render.by, const char *),
 	 .help = "labels. top: a row for each of their values; flame: the first frame (default: "
-		 "comm); diff: what tells stacks apart (comm, or none); labels: only these"},
+		 "comm, of a fleet service); diff: what tells stacks apart (comm, or none); "
+		 "labels: only these"},
 	{OPT_STRING, 0, "value", "NAME", AT(render.value, const char *),
 	 .help = "top, flame, diff: the value to show (default: the kind's)"},
 	{OPT_STRING, 0, "sort", "KEY", AT(sort, const char *),

@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/query.h"
+#include "encode/encoder.h"
+#include "fleet/fleet.h"
 
 /* --- top --- */
 
@@ -127,9 +129,12 @@ int query_top(const struct query *query)
 
 enum { HOSTS_SHOWN = 3 };
 
-/* Where the samples are from, by their label; else who this is, if the store is the agent's. */
-static void add_hosts(const struct query *query, const struct profile *prof, struct buf *out)
+/* Where the samples are from, by their label; else how many of a fleet, or who this is, if the
+ * store is the agent's. */
+static void add_hosts(const struct query *query, const struct query_answer *answer, struct buf *out)
 {
+	const struct profile *prof = &answer->prof;
+	const struct store_hosts *hosts = &answer->coverage.hosts;
 	char name[256] = "";
 	size_t start = out->len, cnt = 0;
 
@@ -148,16 +153,19 @@ static void add_hosts(const struct query *query, const struct profile *prof, str
 		buf_printf(out, " and %zu more hosts", cnt - HOSTS_SHOWN);
 	if (cnt)
 		return;
-	if (strcmp(query->url, STORE_DEFAULT_PATH) || gethostname(name, sizeof(name) - 1))
+	if (hosts->is_fleet)
+		buf_printf(out, "%llu host%s", (unsigned long long)hosts->cnt,
+			   hosts->cnt == 1 ? "" : "s");
+	else if (strcmp(query->url, STORE_DEFAULT_PATH) || gethostname(name, sizeof(name) - 1))
 		buf_add_str(out, query->name);
 	else
 		buf_add_str(out, name);
 }
 
-static void add_title(const struct query *query, const struct profile *prof, struct buf *out)
+static void add_title(const struct query *query, const struct query_answer *answer, struct buf *out)
 {
 	buf_printf(out, "%s flame graph: ", strcmp(query->kind, "cpu") ? query->kind : "CPU");
-	add_hosts(query, prof, out);
+	add_hosts(query, answer, out);
 	buf_add_str(out, ", ");
 	query_add_range(&query->range, out);
 	if (!query->where.cnt)
@@ -181,13 +189,44 @@ static void add_subtitle(const struct query_answer *answer, struct buf *out)
 		buf_printf(out, ", Linux %s", answer->ledger.kernel);
 }
 
-/* Formats of one value show no labels but those of --by: the store adds up over the others. */
-static bool needs_labels(const struct output_set *outputs)
+/* What makes the first frame: NULL where it is the encoders' default. Of a fleet services, by which
+ * its roll-ups are; processes of hosts are not. */
+static const char *first_frame(const struct query *query)
 {
-	for (size_t i = 0; i < outputs->output_cnt; i++)
-		if (!outputs->outputs[i].encoder->is_one_value)
+	const char *by = query->opts->render.by;
+
+	return by || !fleet_is_url(query->url) ? by : "service";
+}
+
+/* Formats of one value show no labels but those of --by, nor does the page of a fleet: the store
+ * adds up over the others. */
+static bool needs_labels(const struct query *query, const struct output_set *outputs)
+{
+	for (size_t i = 0; i < outputs->output_cnt; i++) {
+		const struct encoder *encoder = outputs->outputs[i].encoder;
+
+		if (!encoder->is_one_value &&
+		    !(encoder == &encoder_html && fleet_is_url(query->url)))
 			return true;
+	}
 	return false;
+}
+
+/* The labels that are kept where not all are; calloc(): the caller's to free. */
+static const char **kept_labels(const struct query *query)
+{
+	const char **keep = calloc(query->by.cnt + 3, sizeof(*keep));
+	size_t cnt = query->by.cnt;
+
+	if (!keep)
+		return NULL;
+	memcpy(keep, query->by.items, cnt * sizeof(*keep));
+	if (!cnt)
+		keep[cnt++] = first_frame(query) ? first_frame(query) : "comm";
+	/* A host's own store names it in the title. */
+	if (!fleet_is_url(query->url))
+		keep[cnt] = "host";
+	return keep;
 }
 
 static int read_for_flame(const struct query *query, const struct output_set *outputs,
@@ -196,13 +235,10 @@ static int read_for_flame(const struct query *query, const struct output_set *ou
 	const char **keep = NULL;
 	int err = 0;
 
-	if (!needs_labels(outputs)) {
-		keep = calloc(query->by.cnt + 3, sizeof(*keep));
+	if (!needs_labels(query, outputs)) {
+		keep = kept_labels(query);
 		if (!keep)
 			return -ENOMEM;
-		memcpy(keep, query->by.items, query->by.cnt * sizeof(*keep));
-		keep[query->by.cnt] = "host";
-		keep[query->by.cnt + 1] = query->opts->render.by ? NULL : "comm";
 	}
 	err = query_read(query, &query->range, keep, out);
 	free(keep);
@@ -224,8 +260,9 @@ static int write_flame(const struct query *query, const struct query_answer *ans
 	buf_init(&title, BUF_NO_MAX);
 	buf_init(&subtitle, BUF_NO_MAX);
 	buf_init(&empty, BUF_NO_MAX);
-	add_title(query, &answer->prof, &title);
+	add_title(query, answer, &title);
 	add_subtitle(answer, &subtitle);
+	render.by = first_frame(query);
 	if (!render.title)
 		render.title = buf_cstr(&title);
 	render.subtitle = buf_cstr(&subtitle);

@@ -10,7 +10,7 @@
  * lost its ZooKeeper) gets no further request before the others.
  *
  * Queries ask the server to finish before it answers (wait_end_of_query), so that an answer with
- * status 200 is whole. Bodies of inserts are compressed.
+ * status 200 is whole. Bodies of inserts are compressed, and answers of what is not this machine.
  */
 #ifndef BPFPROF_CLICKHOUSE_CLIENT_H
 #define BPFPROF_CLICKHOUSE_CLIENT_H
@@ -63,6 +63,16 @@ int ch_client_query(struct ch_client *client, const char *sql, struct buf *answe
 
 /* The same where the database need not be there. */
 int ch_client_query_server(struct ch_client *client, const char *sql, struct buf *answer);
+
+/*
+ * The same with @cnt numbers beside @sql, in which CH_IDS is a table of them ("... IN " CH_IDS): a
+ * server reads them ten times as fast as the digits of a list. @sql goes into the URL, of which
+ * servers take CH_SQL_MAX_BYTES.
+ */
+#define CH_IDS "ids"
+enum { CH_SQL_MAX_BYTES = 8 << 10 };
+int ch_client_query_ids(struct ch_client *client, const char *sql, const uint64_t *ids, size_t cnt,
+			struct buf *answer);
 
 /* The one number that @sql ("SELECT toUInt64(...)") answers, as the first column of the first row;
  * 0 where it has no rows. */

@@ -35,24 +35,30 @@ void id_map_deinit(struct id_map *map)
 	*map = (struct id_map){.cnt = 0};
 }
 
+uint32_t id_map_find(const struct id_map *map, uint64_t id)
+{
+	return hmap_find(&map->index, hash_mix(0, id), is_id, map, NULL);
+}
+
 uint32_t id_map_get(const struct id_map *map, uint64_t id)
 {
-	uint32_t at = hmap_find(&map->index, hash_mix(0, id), is_id, map, NULL);
+	const uint32_t at = id_map_find(map, id);
 
 	return at == HMAP_NONE ? PROFILE_NONE : map->values[at];
 }
 
-int id_map_add(struct id_map *map, uint64_t id, uint32_t value)
+uint32_t id_map_intern(struct id_map *map, uint64_t id)
 {
-	int err = map->cnt < HMAP_NONE ? array_reserve(&map->values, &map->cap, map->cnt + 1,
-						       sizeof(*map->values))
-				       : -ENOMEM;
+	const uint32_t at = id_map_find(map, id);
 
-	if (!err)
-		err = hmap_insert(&map->index, hash_mix(0, id), (uint32_t)map->cnt);
-	if (!err)
-		map->values[map->cnt++] = value;
-	return err;
+	if (at != HMAP_NONE)
+		return at;
+	if (map->cnt >= HMAP_NONE ||
+	    array_reserve(&map->values, &map->cap, map->cnt + 1, sizeof(*map->values)) ||
+	    hmap_insert(&map->index, hash_mix(0, id), (uint32_t)map->cnt))
+		return HMAP_NONE;
+	map->values[map->cnt] = PROFILE_NONE;
+	return (uint32_t)map->cnt++;
 }
 
 /* --- Failures --- */
@@ -107,12 +113,25 @@ int fleet_read_end(struct fleet *fleet, const struct reader *rd)
 	return -EBADMSG;
 }
 
-int fleet_query(struct fleet *fleet, struct buf *sql, struct buf *answer)
+static void finish_sql(struct buf *sql, struct buf *answer)
 {
 	buf_add_str(sql, " FORMAT RowBinary");
 	buf_reset(answer);
 	log_debug("fleet: %s", buf_cstr(sql));
+}
+
+int fleet_query(struct fleet *fleet, struct buf *sql, struct buf *answer)
+{
+	finish_sql(sql, answer);
 	return sql->err ? sql->err : ch_client_query(fleet->client, buf_cstr(sql), answer);
+}
+
+int fleet_query_ids(struct fleet *fleet, struct buf *sql, const uint64_t *ids, size_t cnt,
+		    struct buf *answer)
+{
+	finish_sql(sql, answer);
+	return sql->err ? sql->err
+			: ch_client_query_ids(fleet->client, buf_cstr(sql), ids, cnt, answer);
 }
 
 /* --- The source --- */

@@ -13,7 +13,12 @@
 #include "base/clock.h"
 #include "fleet/fleet_priv.h"
 
-enum { DEPTH_MAX = 1 << 16 /* frames of a stack; what is deeper was never recorded */ };
+enum {
+	DEPTH_MAX = 1 << 16, /* frames of a stack; what is deeper was never recorded */
+	DICT_IDS_MAX = 1 << 16, /* in one question: some 20 MiB of answer */
+	SERVICES_BYTES_MAX = CH_SQL_MAX_BYTES / 4, /* each may become three in the URL */
+	DAY_S = 86400,
+};
 
 static const uint64_t KEPT_NS = 300 * NSEC_PER_SEC;
 
@@ -53,24 +58,51 @@ static int refresh(struct fleet_dict *dict)
 
 /* --- Frames --- */
 
-struct ids {
-	uint64_t *items; /* owned */
-	size_t cnt, cap;
+/* In the place of a frame's location: it is being asked for. */
+static const uint32_t WANTED = PROFILE_NONE - 1;
+
+/* Stacks that are being learnt. */
+struct learning {
+	struct fleet_ask *ask; /* borrowed */
+	struct buf stacks; /* the server's answer */
+	/* Where each frame of these stacks is in dict->frames, in the answer's order */
+	uint32_t *places; /* owned */
+	size_t place_cnt, place_cap;
+	uint64_t *wanted; /* owned: frames that nobody knows yet */
+	size_t wanted_cnt, wanted_cap;
 };
 
-static int ids_add(struct ids *ids, uint64_t id)
+static struct fleet_dict *dict_of(const struct learning *learning)
 {
-	int err = array_reserve(&ids->items, &ids->cap, ids->cnt + 1, sizeof(*ids->items));
-
-	if (!err)
-		ids->items[ids->cnt++] = id;
-	return err;
+	return &learning->ask->fleet->dict;
 }
 
-static void add_ids(const uint64_t *ids, size_t cnt, struct buf *sql)
+static void learning_init(struct learning *learning, struct fleet_ask *ask)
 {
-	for (size_t i = 0; i < cnt; i++)
-		buf_printf(sql, "%s%" PRIu64, i ? "," : "", ids[i]);
+	*learning = (struct learning){.ask = ask};
+	buf_init(&learning->stacks, FLEET_ANSWER_BYTES_MAX);
+}
+
+/* What was wanted, and not found, is asked for again by the next question. */
+static void learning_deinit(struct learning *learning)
+{
+	struct id_map *frames = &dict_of(learning)->frames;
+
+	for (size_t i = 0; i < learning->wanted_cnt; i++) {
+		const uint32_t at = id_map_find(frames, learning->wanted[i]);
+
+		if (frames->values[at] == WANTED)
+			frames->values[at] = PROFILE_NONE;
+	}
+	buf_deinit(&learning->stacks);
+	free(learning->places);
+	free(learning->wanted);
+}
+
+/* Each day has a row of what its samples name. */
+static bool has_days(const struct fleet_ask *ask)
+{
+	return ask->first_hour / DAY_S != ask->last_hour / DAY_S;
 }
 
 static uint32_t take_string(struct reader *rd, struct profile *prof)
@@ -156,17 +188,23 @@ uint32_t fleet_take_frame(struct reader *rd, struct profile *prof, struct fleet_
 
 static int read_frame(struct fleet_dict *dict, struct reader *rd, struct fleet_lines *lines)
 {
+	struct profile *prof = &dict->prof;
 	uint64_t id;
-	uint32_t location = fleet_take_frame(rd, &dict->prof, lines, &id);
+	uint32_t location = fleet_take_frame(rd, prof, lines, &id), at;
 
-	if (location == PROFILE_NONE || id_map_get(&dict->frames, id) != PROFILE_NONE)
-		return dict->prof.err;
-	return id_map_add(&dict->frames, id, location);
+	if (location == PROFILE_NONE)
+		return prof->err;
+	at = id_map_intern(&dict->frames, id);
+	if (at == HMAP_NONE)
+		return -ENOMEM;
+	dict->frames.values[at] = location;
+	return 0;
 }
 
-static int learn_frames(struct fleet_ask *ask, const uint64_t *ids, size_t cnt,
+static int learn_frames(const struct learning *learning, size_t first, size_t cnt,
 			struct fleet_lines *lines)
 {
+	struct fleet *fleet = learning->ask->fleet;
 	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
 	struct reader rd;
@@ -176,141 +214,192 @@ static int learn_frames(struct fleet_ask *ask, const uint64_t *ids, size_t cnt,
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
 	/* A row with names may be there beside one that was sent before they were known. */
 	buf_add_str(&sql, "SELECT " FLEET_FRAME_COLUMNS " FROM frames WHERE 1");
-	fleet_add_days(ask, &sql);
-	buf_add_str(&sql, " AND frame IN (");
-	add_ids(ids, cnt, &sql);
-	buf_add_str(&sql, ") ORDER BY named DESC LIMIT 1 BY frame");
-	err = fleet_query(ask->fleet, &sql, &answer);
+	fleet_add_days(learning->ask, &sql);
+	buf_add_str(&sql, " AND frame IN " CH_IDS " ORDER BY named DESC LIMIT 1 BY frame");
+	err = fleet_query_ids(fleet, &sql, learning->wanted + first, cnt, &answer);
 	reader_init(&rd, answer.data, answer.len);
 	while (!err && !reader_done(&rd))
-		err = read_frame(&ask->fleet->dict, &rd, lines);
-	return err ? err : fleet_read_end(ask->fleet, &rd);
+		err = read_frame(&fleet->dict, &rd, lines);
+	return err ? err : fleet_read_end(fleet, &rd);
 }
 
-static int compare_ids(const void *left_ptr, const void *right_ptr)
+static size_t at_once(size_t left)
 {
-	const uint64_t *left = left_ptr, *right = right_ptr;
-
-	return (*left > *right) - (*left < *right);
+	return left < DICT_IDS_MAX ? left : DICT_IDS_MAX;
 }
 
-static int learn_all_frames(struct fleet_ask *ask, struct ids *ids)
+static int learn_wanted(const struct learning *learning)
 {
 	_cleanup_free_ struct fleet_lines *lines = calloc(1, sizeof(*lines));
-	size_t cnt = 0;
-	int err = 0;
+	const size_t cnt = learning->wanted_cnt;
+	int err = lines ? 0 : -ENOMEM;
 
-	if (!lines)
-		return -ENOMEM;
-	if (ids->cnt)
-		qsort(ids->items, ids->cnt, sizeof(*ids->items), compare_ids);
-	for (size_t i = 0; i < ids->cnt; i++)
-		if (!i || ids->items[i] != ids->items[i - 1])
-			ids->items[cnt++] = ids->items[i];
-	for (size_t i = 0; i < cnt && !err; i += FLEET_IDS_MAX)
-		err = learn_frames(ask, ids->items + i,
-				   cnt - i < FLEET_IDS_MAX ? cnt - i : FLEET_IDS_MAX, lines);
+	for (size_t i = 0; i < cnt && !err; i += DICT_IDS_MAX)
+		err = learn_frames(learning, i, at_once(cnt - i), lines);
 	return err;
 }
 
 /* --- Stacks --- */
 
-/* The frames of the stacks in @answer that are new. */
-static int collect_frames(struct fleet_ask *ask, const struct buf *answer, struct ids *out)
+static int want(struct learning *learning, uint64_t id)
+{
+	int err = array_reserve(&learning->wanted, &learning->wanted_cap, learning->wanted_cnt + 1,
+				sizeof(*learning->wanted));
+
+	if (!err)
+		learning->wanted[learning->wanted_cnt++] = id;
+	return err;
+}
+
+static int take_frames(struct learning *learning, struct reader *rd, size_t cnt)
+{
+	struct id_map *frames = &dict_of(learning)->frames;
+	int err = array_reserve(&learning->places, &learning->place_cap, learning->place_cnt + cnt,
+				sizeof(*learning->places));
+
+	for (size_t i = 0; i < cnt && !err; i++) {
+		const uint64_t id = reader_u64(rd);
+		const uint32_t at = id_map_intern(frames, id);
+
+		if (at == HMAP_NONE)
+			return -ENOMEM;
+		learning->places[learning->place_cnt++] = at;
+		if (frames->values[at] != PROFILE_NONE)
+			continue;
+		err = want(learning, id);
+		if (!err)
+			frames->values[at] = WANTED;
+	}
+	return err;
+}
+
+/* The frames of the stacks in the answer. */
+static int collect_frames(struct learning *learning)
 {
 	struct reader rd;
 	int err = 0;
 
-	reader_init(&rd, answer->data, answer->len);
+	reader_init(&rd, learning->stacks.data, learning->stacks.len);
 	while (!err && !reader_done(&rd)) {
 		size_t cnt;
 
 		reader_u64(&rd);
 		cnt = rb_array(&rd, sizeof(uint64_t));
-		for (size_t i = 0; i < cnt && !err; i++) {
-			uint64_t id = reader_u64(&rd);
-
-			if (id_map_get(&ask->fleet->dict.frames, id) == PROFILE_NONE)
-				err = ids_add(out, id);
-		}
+		if (cnt > DEPTH_MAX)
+			reader_fail(&rd);
+		if (!rd.err)
+			err = take_frames(learning, &rd, cnt);
 	}
-	return err ? err : fleet_read_end(ask->fleet, &rd);
+	return err ? err : fleet_read_end(learning->ask->fleet, &rd);
 }
 
-static uint32_t location_of(struct fleet_dict *dict, uint64_t frame)
+static uint32_t location_at(struct fleet_dict *dict, uint32_t place)
 {
-	uint32_t location = id_map_get(&dict->frames, frame);
+	const uint32_t location = dict->frames.values[place];
 
-	return location != PROFILE_NONE
+	return location < WANTED
 		       ? location
 		       : profile_named_location(&dict->prof, FLEET_LOST_FRAME, LOCATION_SYNTHETIC);
 }
 
-static int add_stacks(struct fleet_dict *dict, const struct buf *answer)
+/* The answer was read once, and is what was asked for. */
+static int add_stacks(struct learning *learning)
 {
 	_cleanup_free_ uint32_t *locations = malloc(DEPTH_MAX * sizeof(*locations));
+	struct fleet_dict *dict = dict_of(learning);
+	const uint32_t *place = learning->places;
 	struct reader rd;
-	int err = locations ? 0 : -ENOMEM;
 
-	reader_init(&rd, answer->data, answer->len);
-	while (!err && !reader_done(&rd)) {
-		uint64_t id = reader_u64(&rd);
-		size_t cnt = rb_array(&rd, sizeof(uint64_t));
+	if (!locations)
+		return -ENOMEM;
+	reader_init(&rd, learning->stacks.data, learning->stacks.len);
+	while (!reader_done(&rd)) {
+		const uint32_t at = id_map_intern(&dict->stacks, reader_u64(&rd));
+		const size_t cnt = rb_array(&rd, sizeof(uint64_t));
 
-		if (cnt > DEPTH_MAX)
-			return -EBADMSG;
+		if (at == HMAP_NONE)
+			return -ENOMEM;
+		reader_bytes(&rd, cnt * sizeof(uint64_t));
 		/* The root comes first; here, the leaf. */
 		for (size_t i = cnt; i--;)
-			locations[i] = location_of(dict, reader_u64(&rd));
-		err = id_map_add(&dict->stacks, id, profile_stack(&dict->prof, locations, cnt));
-		if (!err)
-			err = dict->prof.err;
+			locations[i] = location_at(dict, *place++);
+		if (dict->stacks.values[at] == PROFILE_NONE)
+			dict->stacks.values[at] = profile_stack(&dict->prof, locations, cnt);
+		if (dict->prof.err)
+			return dict->prof.err;
 	}
-	return err ? err : rd.err;
+	return rd.err;
 }
 
-static int learn_stacks(struct fleet_ask *ask, const struct stack_id *stacks, size_t cnt)
+/* " AND service IN (...)", by which stacks are sorted: it need not be there, and the URL is no
+ * place for many. */
+static void add_services(const struct stack_id *stacks, size_t cnt, const struct strtab *names,
+			 struct buf *sql)
 {
+	const size_t before = sql->len;
+
+	buf_add_str(sql, " AND service IN (");
+	for (size_t i = 0; i < cnt; i++) {
+		const char *service = strtab_get(names, stacks[i].service);
+
+		if (i && stacks[i].service == stacks[i - 1].service)
+			continue;
+		buf_add_str(sql, i ? "," : "");
+		ch_add_quoted(sql, service, strlen(service));
+		if (sql->len > SERVICES_BYTES_MAX) {
+			sql->len = before;
+			return;
+		}
+	}
+	buf_add_char(sql, ')');
+}
+
+static int ask_stacks(struct learning *learning, const struct stack_id *stacks, size_t cnt,
+		      const struct strtab *names)
+{
+	_cleanup_free_ uint64_t *ids = malloc(cnt * sizeof(*ids));
 	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf answer;
-	struct ids frames = {.cnt = 0};
+
+	if (!ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < cnt; i++)
+		ids[i] = stacks[i].id;
+	buf_init(&sql, BUF_NO_MAX);
+	buf_add_str(&sql, "SELECT stack, frames FROM stacks WHERE 1");
+	fleet_add_days(learning->ask, &sql);
+	add_services(stacks, cnt, names, &sql);
+	buf_add_str(&sql, " AND stack IN " CH_IDS);
+	if (has_days(learning->ask))
+		buf_add_str(&sql, " LIMIT 1 BY stack");
+	return fleet_query_ids(learning->ask->fleet, &sql, ids, cnt, &learning->stacks);
+}
+
+static int learn_stacks(struct fleet_ask *ask, const struct stack_id *stacks, size_t cnt,
+			const struct strtab *names)
+{
+	_cleanup_(learning_deinit) struct learning learning;
 	int err;
 
-	buf_init(&sql, BUF_NO_MAX);
-	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
-	buf_add_str(&sql, "SELECT stack, frames FROM stacks WHERE 1");
-	fleet_add_days(ask, &sql);
-	buf_add_str(&sql, " AND service IN (");
-	for (size_t i = 0; i < cnt; i++) {
-		if (i && !strcmp(stacks[i].service, stacks[i - 1].service))
-			continue;
-		buf_add_str(&sql, i ? "," : "");
-		ch_add_quoted(&sql, stacks[i].service, strlen(stacks[i].service));
-	}
-	buf_add_str(&sql, ") AND stack IN (");
-	for (size_t i = 0; i < cnt; i++)
-		buf_printf(&sql, "%s%" PRIu64, i ? "," : "", stacks[i].id);
-	buf_add_str(&sql, ") LIMIT 1 BY stack");
-	err = fleet_query(ask->fleet, &sql, &answer);
+	learning_init(&learning, ask);
+	err = ask_stacks(&learning, stacks, cnt, names);
 	if (!err)
-		err = collect_frames(ask, &answer, &frames);
+		err = collect_frames(&learning);
 	if (!err)
-		err = learn_all_frames(ask, &frames);
-	if (!err)
-		err = add_stacks(&ask->fleet->dict, &answer);
-	free(frames.items);
-	return err;
+		err = learn_wanted(&learning);
+	return err ? err : add_stacks(&learning);
 }
 
 static int compare_stacks(const void *left_ptr, const void *right_ptr)
 {
 	const struct stack_id *left = left_ptr, *right = right_ptr;
-	int order = strcmp(left->service, right->service);
 
-	return order ? order : (left->id > right->id) - (left->id < right->id);
+	if (left->service != right->service)
+		return left->service < right->service ? -1 : 1;
+	return (left->id > right->id) - (left->id < right->id);
 }
 
-int fleet_dict_learn(struct fleet_ask *ask, struct stack_id *stacks, size_t cnt)
+int fleet_dict_learn(struct fleet_ask *ask, const struct strtab *names, struct stack_id *stacks,
+		     size_t cnt)
 {
 	struct fleet_dict *dict = &ask->fleet->dict;
 	size_t new_cnt = 0;
@@ -326,8 +415,7 @@ int fleet_dict_learn(struct fleet_ask *ask, struct stack_id *stacks, size_t cnt)
 		if (!is_twice && id_map_get(&dict->stacks, stacks[i].id) == PROFILE_NONE)
 			stacks[new_cnt++] = stacks[i];
 	}
-	for (size_t i = 0; i < new_cnt && !err; i += FLEET_IDS_MAX)
-		err = learn_stacks(ask, stacks + i,
-				   new_cnt - i < FLEET_IDS_MAX ? new_cnt - i : FLEET_IDS_MAX);
+	for (size_t i = 0; i < new_cnt && !err; i += DICT_IDS_MAX)
+		err = learn_stacks(ask, stacks + i, at_once(new_cnt - i), names);
 	return err;
 }

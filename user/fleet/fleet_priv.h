@@ -28,8 +28,10 @@ struct id_map {
 void id_map_deinit(struct id_map *map);
 /* PROFILE_NONE: not there. */
 uint32_t id_map_get(const struct id_map *map, uint64_t id);
-/* @id is new. 0 or -ENOMEM. */
-int id_map_add(struct id_map *map, uint64_t id, uint32_t value);
+/* Where in map->values it is; HMAP_NONE: not there. */
+uint32_t id_map_find(const struct id_map *map, uint64_t id);
+/* The same, and @id is added as PROFILE_NONE where it is not there; HMAP_NONE: no memory. */
+uint32_t id_map_intern(struct id_map *map, uint64_t id);
 
 /* Stacks and frames that were asked for before: a profile without samples. */
 struct fleet_dict {
@@ -56,6 +58,10 @@ static inline struct fleet *fleet_of(struct store_source *source)
 /* Ask for @sql, to which " FORMAT RowBinary" is added; the answer's bytes come into @answer, which
  * is emptied before. 0 or negative errno. */
 int fleet_query(struct fleet *fleet, struct buf *sql, struct buf *answer);
+
+/* The same with @cnt numbers as table CH_IDS (ch_client_query_ids()). */
+int fleet_query_ids(struct fleet *fleet, struct buf *sql, const uint64_t *ids, size_t cnt,
+		    struct buf *answer);
 
 /* The failure of a question: logged once, and left in source.why. Returns @err. */
 int fleet_fail(struct fleet *fleet, int err);
@@ -186,7 +192,7 @@ int fleet_match(struct fleet_ask *ask);
 /* A stack as samples name it. */
 struct stack_id {
 	uint64_t id;
-	const char *service; /* borrowed */
+	uint32_t service; /* string of the names */
 };
 
 enum { FLEET_LINES_MAX = 1 << 12 /* inlined calls of a frame */ };
@@ -207,8 +213,10 @@ struct fleet_lines {
 uint32_t fleet_take_frame(struct reader *rd, struct profile *prof, struct fleet_lines *lines,
 			  uint64_t *id);
 
-/* Learn the @cnt stacks, which are reordered, and their frames. 0 or negative errno. */
-int fleet_dict_learn(struct fleet_ask *ask, struct stack_id *stacks, size_t cnt);
+/* Learn the @cnt stacks, which are reordered, and their frames; @names are of their services. 0 or
+ * negative errno. */
+int fleet_dict_learn(struct fleet_ask *ask, const struct strtab *names, struct stack_id *stacks,
+		     size_t cnt);
 void fleet_dict_deinit(struct fleet_dict *dict);
 
 /* --- fleet_labels.c --- */

@@ -342,9 +342,8 @@ static int learn_stacks(struct reading *reading)
 		return -ENOMEM;
 	for (size_t i = 0; i < reading->cnt; i++)
 		stacks[i] = (struct stack_id){.id = reading->rows[i].stack,
-					      .service = strtab_get(&reading->names,
-								    reading->rows[i].service)};
-	return fleet_dict_learn(&reading->ask, stacks, reading->cnt);
+					      .service = reading->rows[i].service};
+	return fleet_dict_learn(&reading->ask, &reading->names, stacks, reading->cnt);
 }
 
 /* Label sets of the profile in the place of sources. */
