@@ -139,6 +139,7 @@ static void take_shipped(struct agent *agent, uint64_t now_ns)
 	values->rejected.cnt = values->dict_rows.cnt = values->sent_bytes.cnt =
 		values->lag_windows.cnt = 0;
 	values->lag_s.cnt = values->ship_cpu_ms.cnt = 0;
+	values->uploads.cnt = values->upload_bytes.cnt = 0;
 	for (size_t i = 0; i < agent->shippings.cnt; i++) {
 		const struct shipping *shipping = &agent->shippings.items[i];
 		struct ship_counts *counts = shipping->counts;
@@ -151,6 +152,8 @@ static void take_shipped(struct agent *agent, uint64_t now_ns)
 		metric_count_add(&values->rejected, shipping->label, counts->rejected);
 		metric_count_add(&values->dict_rows, shipping->label, counts->dict_rows);
 		metric_count_add(&values->sent_bytes, shipping->label, counts->sent_bytes);
+		metric_count_add(&values->uploads, shipping->label, counts->uploads);
+		metric_count_add(&values->upload_bytes, shipping->label, counts->upload_bytes);
 		metric_count_add(&values->lag_windows, shipping->label, counts->lag_windows);
 		metric_count_add(&values->lag_s, shipping->label, lag_ns / NSEC_PER_SEC);
 		metric_count_add(&values->ship_cpu_ms, shipping->label,

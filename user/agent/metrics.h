@@ -47,7 +47,7 @@ struct metrics_values {
 	uint64_t store_errors; /* attempts that failed */
 	/* Of each sink */
 	struct metric_counts acked, retries, quarantined, rejected, dict_rows, sent_bytes;
-	struct metric_counts lag_windows, lag_s, ship_cpu_ms;
+	struct metric_counts lag_windows, lag_s, ship_cpu_ms, uploads, upload_bytes;
 };
 
 struct metrics {

@@ -120,6 +120,7 @@ static int backoff_ms(const struct worker *worker, const struct shipper *shipper
 static void ship(struct worker *worker, struct shipper *shipper, struct uploads *uploads)
 {
 	_cleanup_(buf_deinit) struct buf why;
+	uint64_t uploaded;
 	int err;
 
 	buf_init(&why, BUF_NO_MAX);
@@ -132,8 +133,11 @@ static void ship(struct worker *worker, struct shipper *shipper, struct uploads 
 		tell(worker, shipper, err, &why);
 		if (err > 0)
 			continue;
-		if (!err && !is_last && uploads_step(uploads))
+		if (!err && !is_last && uploads_step(uploads, &uploaded)) {
+			worker->counts->uploads++;
+			worker->counts->upload_bytes += uploaded;
 			continue;
+		}
 		/* At the end once more, and not for long. */
 		if (is_last && (!err || worker->failures > 1))
 			return;

@@ -31,6 +31,7 @@
 struct ship_counts {
 	_Atomic uint64_t acked; /* batches: windows of a minute are one */
 	_Atomic uint64_t retries, quarantined, rejected, dict_rows, sent_bytes;
+	_Atomic uint64_t uploads, upload_bytes; /* symbol tables */
 	_Atomic uint64_t lag_windows;
 	_Atomic uint64_t oldest_ns; /* UTC; 0: nothing waits */
 	_Atomic uint64_t cpu_ns, restarts;

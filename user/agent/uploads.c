@@ -89,7 +89,7 @@ static struct module *find_file(const struct fleet_module *wanted,
 }
 
 /* 1: it is uploaded; 0: it is not for us; negative errno: the server's. */
-static int upload(struct uploads *uploads, const struct fleet_module *wanted)
+static int upload(struct uploads *uploads, const struct fleet_module *wanted, uint64_t *bytes_out)
 {
 	static const struct symbol_sources sources = {.debug_dirs = NULL};
 	const struct symbol_uploader uploader = {
@@ -98,24 +98,23 @@ static int upload(struct uploads *uploads, const struct fleet_module *wanted)
 		.sources = &sources,
 	};
 	struct module *module = find_file(wanted, &sources);
-	uint64_t sent;
 	int err;
 
 	if (!module)
 		return 0;
 	err = symbol_upload(&uploader, module, wanted->build_id, !strcmp(wanted->why, "no_lines"),
-			    &sent);
+			    bytes_out);
 	module_free(module);
 	if (err == 1)
 		log_info("sink '%s': symbols of '%s' (build-id %s) uploaded, %" PRIu64 " bytes",
-			 uploads->name, wanted->path, wanted->build_id, sent);
+			 uploads->name, wanted->path, wanted->build_id, *bytes_out);
 	if (err == -ENOENT || err == -EFBIG || err == -E2BIG)
 		err = hmap_insert(&uploads->tried, hash_of(wanted), 0);
 	return err;
 }
 
 /* 1: one table was uploaded, and there may be more to do. */
-static int look(struct uploads *uploads)
+static int look(struct uploads *uploads, uint64_t *bytes_out)
 {
 	_cleanup_(buf_deinit) struct buf why;
 	char format[SYMBOL_TABLE_FORMAT_BYTES];
@@ -131,12 +130,12 @@ static int look(struct uploads *uploads)
 	for (size_t i = 0; i < wanted.cnt && !err; i++)
 		if (hmap_find(&uploads->tried, hash_of(&wanted.items[i]), is_equal, NULL, NULL) ==
 		    HMAP_NONE)
-			err = upload(uploads, &wanted.items[i]);
+			err = upload(uploads, &wanted.items[i], bytes_out);
 	fleet_modules_deinit(&wanted);
 	return err;
 }
 
-bool uploads_step(struct uploads *uploads)
+bool uploads_step(struct uploads *uploads, uint64_t *bytes_out)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
 	uint32_t chance = 0;
@@ -144,7 +143,7 @@ bool uploads_step(struct uploads *uploads)
 
 	if (!uploads || now_ns < uploads->next_ns)
 		return false;
-	err = look(uploads);
+	err = look(uploads, bytes_out);
 	if (err < 0)
 		log_debug("sink '%s': symbols: %s", uploads->name, strerror(-err));
 	if (err == 1)

@@ -30,8 +30,8 @@ struct uploads *uploads_open(const struct uploads_opts *opts);
 void uploads_close(struct uploads *uploads); /* NULL is fine */
 
 /* Where a minute or two have passed since the last look: look what is wanted, and upload one table
- * at most, which is said. True: one was, and there may be more. What fails is tried again, and told
- * by -v: windows matter more. NULL is fine. */
-bool uploads_step(struct uploads *uploads);
+ * at most, which is said. True: one was, *@bytes_out of it, and there may be more. What fails is
+ * tried again, and told by -v: windows matter more. NULL is fine. */
+bool uploads_step(struct uploads *uploads, uint64_t *bytes_out);
 
 #endif
