@@ -76,7 +76,7 @@ class Browser:
 class Page:
     """One tab. Input goes through the browser's own input pipeline, as a person's would."""
 
-    def __init__(self, browser, url, width=1400, height=800, scripts=True, dark=False):
+    def __init__(self, browser, url, width=1400, height=800, scripts=True, dark=False, before=""):
         self.browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self._target = target
@@ -88,6 +88,8 @@ class Page:
         self.call("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.call("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        if before:  # a script that runs before those of the page
+            self.call("Page.addScriptToEvaluateOnNewDocument", source=before)
         self.go(url)
 
     def call(self, method, **params):

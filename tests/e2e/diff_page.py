@@ -180,7 +180,7 @@ def shares_are_compared_when_asked_for(browser):
 def hostile_names_stay_text(browser):
     page = Report(browser, "d", fragment="#v=top")
     check(any(name.startswith("evil|name`<script>") for name in rows(page)), "rows: %r" % rows(page))
-    equal(page.eval("document.querySelectorAll('body script').length"), 3, "scripts")
+    equal(page.eval("document.querySelectorAll('body script').length"), 5, "scripts")
     return page
 
 

@@ -41,6 +41,43 @@ def totals_are_the_profiles(browser):
         page.close()
 
 
+# Boxes of the first picture: depth, name, width and colour (of a plain name); of the report's graph, those that are as wide.
+SHOWN = "const shown = (depth, name, share, colour) => [depth, name, share.toFixed(4), /^[ -~]+$/.test(name) && !name.includes('?') ? colour : '']; "
+FIRST = """(() => { const boxes = JSON.parse(document.getElementById('boxes').textContent), made = []; """ + SHOWN + """
+	const style = getComputedStyle(document.documentElement);
+	for (let i = 0; i < boxes.length; i += BOX_FIELDS)
+		if (boxes[i + 5])
+			made.push(shown(boxes[i], boxes[i + 5], boxes[i + 2] / 1e5, style.getPropertyValue('--' + boxes[i + 3])));
+	return made.sort().map(String); })()"""
+WHOLE = """(() => { const tree = mainTree(state), made = []; """ + SHOWN + """
+	for (let i = 0; i < tree.cnt; i++)
+		if (150 * tree.total[i] >= tree.total[0])
+			made.push(shown(tree.depth[i], labelOf(tree, i), tree.total[i] / tree.total[0], colourOf(tree, i)));
+	return made.sort().map(String); })()"""
+KEEP = "Element.prototype.remove = function () { window.firstCanvas = this.firstChild; this.replaceWith(); }"
+# Where all frames stand, the colour of either graph.
+PIXELS = """drawn().filter(one => one.width > 12 && one.part.tree.depth[one.node] < 20).map(one => { const box = boxOf(one.part, one.node);
+	return [window.firstCanvas, flame.canvas].map(canvas => String(canvas.getContext('2d').getImageData(box.right - 4, box.y + 4, 1, 1).data)); })"""
+
+
+@test
+def first_picture_is_the_graph(browser):
+    for name in ("kinds", "wall", "bytes", "narrow", "sample", "hostile"):
+        page = Report(browser, name)
+        equal(page.eval(FIRST), page.eval(WHOLE), "boxes of " + name)
+        check(page.eval("!document.getElementById('first')"), "the first picture stays")
+        page.close()
+    for dark in (False, True):
+        page = Report(browser, "kinds", dark=dark, before=KEEP)
+        check(page.eval("Number(document.documentElement.dataset.painted) <= Number(document.documentElement.dataset.ready)"), "it is not painted first")
+        pixels = page.eval(PIXELS)
+        check(len(pixels) > 20 and all(one == two for one, two in pixels), "drawn otherwise: %r" % pixels)
+        page.close()
+    page = Report(browser, "kinds", "#v=callers", before=KEEP)
+    equal(page.eval("[document.documentElement.dataset.painted ?? null, window.firstCanvas]"), [None, None], "a picture of another view")
+    return page
+
+
 @test
 def zooms_by_click_key_and_back(browser):
     page = Report(browser, "kinds")
@@ -458,7 +495,7 @@ def follows_the_scheme_and_the_window(browser):
 @test
 def hostile_names_do_nothing(browser):
     page = Report(browser, "hostile")
-    equal(page.eval("document.querySelectorAll('body script').length"), 3, "scripts")
+    equal(page.eval("document.querySelectorAll('body script').length"), 5, "scripts")
     names = page.names()
     for name in ("</script><svg onload=alert(1)>", "]]]]]><script>alert(1)</script>", "__proto__", "a<b & \"c\" 'd'", "ctl???[31m???", "x" * 10000):
         check(name in names, "%r is missing" % name[:60])

@@ -31,7 +31,7 @@ TYPES = {".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=u
 
 def report_hashes(report):
     """The sources that a report allows in itself: what a page needs to show one from memory."""
-    policy = re.search(rb'content="default-src[^"]*script-src (\S+?); style-src (\S+?)"', report)
+    policy = re.search(rb'content="default-src[^"]*script-src ([^;]+); style-src (\S+?)"', report)
     return [part.decode() for part in policy.groups()]
 
 

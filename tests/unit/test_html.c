@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The report as bytes: what the page holds is the profile, hostile names are text, the security
- * policy allows the page's own script. What it does in a browser is
+ * policy allows the page's own scripts. What it does in a browser is
  * tests/e2e/test_html_browser.sh's; `test_html --emit FOLDER` writes the reports, and as pprof what
  * they were made from.
  */
@@ -277,20 +277,31 @@ static size_t occurrences(const char *text, const char *what)
 	return cnt;
 }
 
-/* No byte of a hostile name acts as markup, outside of the page's own script. */
+/* Without the first of the page's own scripts. */
+static void cut_script(struct buf *html)
+{
+	static const char end[] = "</script>";
+	char *from = strstr(html->data, "<script>/*"), *to;
+
+	assert_non_null(from);
+	to = strstr(from, end);
+	assert_non_null(to);
+	to += strlen(end);
+	memmove(from, to, strlen(to) + 1);
+}
+
+/* No byte of a hostile name acts as markup, outside of the page's own scripts. */
 static void passes_no_markup_from_outside(void **state)
 {
 	struct buf html;
-	char *script;
 
 	(void)state;
 	encode_case("hostile", &html);
-	script = strstr(html.data, "<script>/*");
-	assert_non_null(script);
-	assert_int_equal(occurrences(script, "</script>"), 1);
-	*script = '\0';
-	assert_int_equal(occurrences(html.data, "<script"), 2);
-	assert_int_equal(occurrences(html.data, "</script"), 2);
+	cut_script(&html);
+	cut_script(&html);
+	assert_null(strstr(html.data, "<script>"));
+	assert_int_equal(occurrences(html.data, "<script"), 3);
+	assert_int_equal(occurrences(html.data, "</script"), 3);
 	assert_int_equal(occurrences(html.data, "<title>"), 1);
 	assert_null(strstr(html.data, "<b>"));
 	assert_null(strstr(html.data, "<svg"));
@@ -301,29 +312,35 @@ static void passes_no_markup_from_outside(void **state)
 	buf_deinit(&html);
 }
 
-static void expect_hash(const char *html, const char *directive, const char *begin, const char *end)
+/* The policy of @html allows as @directive exactly what stands between @begin and @end. */
+static void expect_hashes(const char *html, const char *directive, const char *begin,
+			  const char *end)
 {
-	const char *from = strstr(html, begin) + strlen(begin), *to = strstr(from, end);
 	uint8_t digest[SHA256_BYTES];
 	struct buf expected;
 
-	sha256(from, (size_t)(to - from), digest);
 	buf_init(&expected, BUF_NO_MAX);
-	buf_printf(&expected, "%s 'sha256-", directive);
-	base64_add(&expected, digest, sizeof(digest));
-	buf_add_str(&expected, "'");
+	buf_add_str(&expected, directive);
+	for (const char *from = html, *to; (from = strstr(from, begin)); from = to) {
+		from += strlen(begin);
+		to = strstr(from, end);
+		sha256(from, (size_t)(to - from), digest);
+		buf_add_str(&expected, " 'sha256-");
+		base64_add(&expected, digest, sizeof(digest));
+		buf_add_str(&expected, "'");
+	}
 	assert_non_null(strstr(html, buf_cstr(&expected)));
 	buf_deinit(&expected);
 }
 
-static void allows_only_its_own_script(void **state)
+static void allows_only_its_own_scripts(void **state)
 {
 	struct buf html;
 
 	(void)state;
 	encode_case("kinds", &html);
-	expect_hash(html.data, "style-src", "<style>", "</style>");
-	expect_hash(html.data, "script-src", "<script>", "</script>");
+	expect_hashes(html.data, "style-src", "<style>", "</style>");
+	expect_hashes(html.data, "script-src", "<script>", "</script>");
 	assert_null(strstr(html.data, "unsafe-"));
 	assert_null(strstr(html.data, "src="));
 	assert_null(strstr(html.data, "@import"));
@@ -388,6 +405,63 @@ static void counts_no_waker_as_a_function(void **state)
 	assert_null(strstr(html.data, "<td>walwriter</td>"));
 	assert_null(strstr(html.data, "<td>commit</td>"));
 	buf_deinit(&html);
+}
+
+/* web: main > read (3) and main > work (4), and 2,000 functions of one sample each under init. */
+static void draws_the_first_picture(void **state)
+{
+	static const char expected[] =
+		"[0,0,100000,\"r\",0,\"all\",1,0,99651,\"p\",0,\"init\",2,0,99651,\"rest\",0,0,"
+		"1,99651,349,\"p\",0,0,2,99651,349,\"u4\",0,0,3,99651,199,\"u0\",0,0,"
+		"3,99851,149,\"u1\",0,0]";
+	struct profile prof;
+	struct buf picture;
+	char name[16];
+
+	(void)state;
+	fixture_init(&prof, "samples", "count");
+	fixture_add(&prof, "web", 3, "main|read");
+	fixture_add(&prof, "web", 4, "main|work");
+	for (int i = 0; i < 2000; i++) {
+		snprintf(name, sizeof(name), "f%d", i);
+		fixture_add(&prof, "init", 1, name);
+	}
+	buf_init(&picture, BUF_NO_MAX);
+	assert_int_equal(html_add_first(&picture, &prof, 0, NULL), 0);
+	assert_string_equal(buf_cstr(&picture), expected);
+	buf_deinit(&picture);
+	profile_deinit(&prof);
+}
+
+/* What goes nowhere is not compressed, and says the same. */
+static void leaves_it_plain_for_the_near(void **state)
+{
+	static const char begin[] = "type=\"application/octet-stream;base64\">";
+	struct encoder_opts opts = plain_opts;
+	struct profile prof;
+	struct buf html, base64, binary;
+	struct html_trie trie;
+	const char *from;
+
+	(void)state;
+	fixture_init(&prof, "samples", "count");
+	fixture_add(&prof, "web", 3, "main|read");
+	opts.is_near = true;
+	buf_init(&html, BUF_NO_MAX);
+	buf_init(&base64, BUF_NO_MAX);
+	buf_init(&binary, BUF_NO_MAX);
+	assert_int_equal(encoder_html.encode(&prof, &opts, &html), 0);
+	assert_int_equal(html_trie_init(&trie, &prof, NULL), 0);
+	assert_int_equal(html_add_binary(&binary, &trie), 0);
+	base64_add(&base64, binary.data, binary.len);
+	from = strstr(html.data, begin);
+	assert_non_null(from);
+	assert_memory_equal(from + strlen(begin), base64.data, base64.len);
+	html_trie_deinit(&trie);
+	buf_deinit(&binary);
+	buf_deinit(&base64);
+	buf_deinit(&html);
+	profile_deinit(&prof);
 }
 
 static void refuses_a_value_that_is_not_there(void **state)
@@ -512,11 +586,13 @@ int main(int argc, char **argv)
 		cmocka_unit_test(names_code_without_symbol),
 		cmocka_unit_test(elides_the_middle_of_deep_stacks),
 		cmocka_unit_test(passes_no_markup_from_outside),
-		cmocka_unit_test(allows_only_its_own_script),
+		cmocka_unit_test(allows_only_its_own_scripts),
 		cmocka_unit_test(says_that_it_is_empty),
 		cmocka_unit_test(takes_a_profile_without_values),
 		cmocka_unit_test(lists_the_hottest_without_scripts),
 		cmocka_unit_test(counts_no_waker_as_a_function),
+		cmocka_unit_test(draws_the_first_picture),
+		cmocka_unit_test(leaves_it_plain_for_the_near),
 		cmocka_unit_test(refuses_a_value_that_is_not_there),
 	};
 

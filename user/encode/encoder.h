@@ -23,6 +23,7 @@ struct encoder_opts {
 	const char *sources; /* html: JSON, source lines (cli/source_embed.h); NULL: none */
 	const char *difference; /* html: JSON, what its values "before" and "after" differ in
 				   (html_diff.js); NULL: they are no two sides */
+	bool is_near; /* html: it goes nowhere: larger, because not compressed, but there sooner */
 };
 
 struct encoder {

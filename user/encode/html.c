@@ -4,16 +4,20 @@
  * from which its scripts compute every view; without them it is a table of the hottest functions.
  *
  *	<head>    what the page may do: run this script, use this style, ask nobody for anything
- *	<body>    title, subtitle, ledger, the table for readers without scripts
+ *	<body>    title, subtitle
+ *	<script type="application/json">               the first picture (html_first.c)
+ *	<script>                                       html_text.js, html_first.js: draws it
+ *	<noscript>                                     ledger, the table for readers without scripts
  *	<script type="application/json">               the facts (html_facts.c)
  *	<script type="application/octet-stream;base64"> the profile
- *	<script>                                       html_*.js, one block
+ *	<script>                                       the other html_*.js, one block
  *
- * The script and the style are allowed by their SHA-256, so that a name that managed to become
+ * The scripts and the style are allowed by their SHA-256, so that a name that managed to become
  * markup would still run nothing. All text from outside passes through svg_text.c here, and through
  * textContent in the page.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -30,10 +34,14 @@ static const char style[] = {
 	0};
 
 /* Each file stands in the scope of those before it. */
+static const char first_script[] = {
+#include "gen/html_text.js.h"
+#include "gen/html_first.js.h"
+	0};
+
 static const char script[] = {
 #include "gen/html_data.js.h"
 #include "gen/html_diff.js.h"
-#include "gen/html_text.js.h"
 #include "gen/html_tree.js.h"
 #include "gen/html_time.js.h"
 #include "gen/html_steps.js.h"
@@ -58,25 +66,38 @@ static void take_error(struct buf *whole, const struct buf *part)
 		whole->err = part->err;
 }
 
-/* 'sha256-...' of what will stand between two tags. */
-static void add_hash(struct buf *out, const char *text)
-{
-	uint8_t digest[SHA256_BYTES];
+/* Of what will stand between two tags; made when the first one is asked for. */
+static uint8_t style_digest[SHA256_BYTES], script_digest[SHA256_BYTES];
+static uint8_t first_script_digest[SHA256_BYTES];
 
-	sha256(text, strlen(text), digest);
+static void make_digests(void)
+{
+	sha256(style, strlen(style), style_digest);
+	sha256(script, strlen(script), script_digest);
+	sha256(first_script, strlen(first_script), first_script_digest);
+}
+
+/* 'sha256-...' */
+static void add_source(struct buf *out, const uint8_t digest[static SHA256_BYTES])
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_digests);
 	buf_add_str(out, "'sha256-");
-	base64_add(out, digest, sizeof(digest));
+	base64_add(out, digest, SHA256_BYTES);
 	buf_add_str(out, "'");
 }
 
 void html_add_script_source(struct buf *out)
 {
-	add_hash(out, script);
+	add_source(out, first_script_digest);
+	buf_add_char(out, ' ');
+	add_source(out, script_digest);
 }
 
 void html_add_style_source(struct buf *out)
 {
-	add_hash(out, style);
+	add_source(out, style_digest);
 }
 
 typedef void caption_fn(struct buf *out, const struct profile *prof,
@@ -137,24 +158,58 @@ static int add_plain(struct buf *out, const struct flame_frames *frames,
 	return err;
 }
 
-static int add_profile(struct buf *out, struct html_trie *trie)
+static int add_packed(struct buf *out, const struct buf *binary)
 {
-	struct buf binary, packed;
 	struct gzip_writer gzip;
+	struct buf packed;
+	int err;
+
+	buf_init(&packed, BUF_NO_MAX);
+	gzip_writer_init(&gzip, &packed);
+	gzip_writer_add(&gzip, buf_cstr(binary), binary->len);
+	err = gzip_writer_finish(&gzip);
+	base64_add(out, buf_cstr(&packed), packed.len);
+	buf_deinit(&packed);
+	return err;
+}
+
+static int add_profile(struct buf *out, struct html_trie *trie, const struct encoder_opts *opts)
+{
+	struct buf binary;
 	int err;
 
 	buf_init(&binary, BUF_NO_MAX);
-	buf_init(&packed, BUF_NO_MAX);
 	err = html_add_binary(&binary, trie);
-	gzip_writer_init(&gzip, &packed);
-	gzip_writer_add(&gzip, buf_cstr(&binary), binary.len);
-	if (gzip_writer_finish(&gzip) && !err)
-		err = packed.err ? packed.err : -ENOMEM;
 	buf_add_str(out, "<script id=\"profile\" type=\"application/octet-stream;base64\">");
-	base64_add(out, buf_cstr(&packed), packed.len);
+	if (!err && opts->is_near)
+		base64_add(out, buf_cstr(&binary), binary.len);
+	else if (!err)
+		err = add_packed(out, &binary);
 	buf_add_str(out, "</script>\n");
 	buf_deinit(&binary);
-	buf_deinit(&packed);
+	return err;
+}
+
+static void add_script(struct buf *out, const char *text)
+{
+	buf_add_str(out, "<script>");
+	buf_add_str(out, text);
+	buf_add_str(out, "</script>\n");
+}
+
+/* The two sides of a difference are no picture of one value. */
+static int add_first(struct buf *out, const struct profile *prof, const struct encoder_opts *opts)
+{
+	int err = 0;
+
+	buf_add_str(out,
+		    "<div id=\"first\"></div>\n<script id=\"boxes\" type=\"application/json\">");
+	if (opts->difference)
+		buf_add_str(out, "[]");
+	else
+		err = html_add_first(out, prof, caption_value(prof, opts), opts->by);
+	buf_add_str(out, "</script>\n");
+	add_script(out, first_script);
 	return err;
 }
 
@@ -168,16 +223,17 @@ static int add_body(struct buf *out, struct html_trie *trie, const struct encode
 	buf_add_str(out, "</h1>\n<p class=\"subtitle\">");
 	add_caption(out, prof, opts, caption_add_subtitle);
 	buf_add_str(out, "</p></div></header>\n");
-	err = add_plain(out, &trie->frames, opts);
+	err = add_first(out, prof, opts);
+	if (!err)
+		err = add_plain(out, &trie->frames, opts);
 	buf_add_str(out, "<script id=\"facts\" type=\"application/json\">");
 	if (!err)
 		err = html_add_facts(out, prof, opts);
 	buf_add_str(out, "</script>\n");
 	if (!err)
-		err = add_profile(out, trie);
-	buf_add_str(out, "<script>");
-	buf_add_str(out, script);
-	buf_add_str(out, "</script>\n</body>\n</html>\n");
+		err = add_profile(out, trie, opts);
+	add_script(out, script);
+	buf_add_str(out, "</body>\n</html>\n");
 	return err;
 }
 

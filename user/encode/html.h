@@ -55,6 +55,12 @@ uint32_t html_line_cnt(const struct profile *prof, uint32_t location);
  * negative errno. */
 int html_add_binary(struct buf *out, struct html_trie *trie);
 
+/*
+ * The first picture as JSON, schema in html_first.c: the flame graph of the value @value as far as
+ * a screen shows it. 0 or negative errno, as of flame_build().
+ */
+int html_add_first(struct buf *out, const struct profile *prof, uint32_t value, const char *by);
+
 /* The functions with the highest selves by the value @value, as rows of an HTML table: self, its
  * share, total, its share, name; none where there is no such value. 0 or -ENOMEM. */
 int html_add_top(struct buf *out, const struct flame_frames *frames, uint32_t value);

@@ -541,10 +541,10 @@ function renderControls() {
 }
 
 function renderTheme() {
-	const isDark = state.theme ? state.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-	if (document.documentElement.dataset.theme !== (isDark ? 'dark' : 'light'))
+	const before = document.documentElement.dataset.theme;
+	showTheme(state.theme);
+	if (document.documentElement.dataset.theme !== before)
 		flame.palette = null;
-	document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
 }
 
 /* What decides the layout of a graph; what else changes is only drawn. */
@@ -593,6 +593,7 @@ function render() {
 }
 
 async function start() {
+	await first.painted;
 	profile = await loadProfile();
 	defaults.value = difference ? profile.defaultValue : facts.value < profile.values.length ? facts.value : 0;
 	state = Object.assign({}, defaults, parseHash(location.hash.slice(1)));
@@ -603,6 +604,7 @@ async function start() {
 	resizeFlame();
 	render();
 	drawNow();
+	document.getElementById('first').remove();
 	document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The profile for the page: all of it, so that every view is computed there and nothing is pruned.
- * The page has it as base64 of gzip of the following. Everything is a number, written as LEB128
- * (seven bits per byte, lowest first, the top bit says that more follow); "column" is that many of
- * them in a row. Signed ones are zigzag (0, -1, 1, -2 are 0, 1, 2, 3), 64-bit ones two columns: the
- * high halves, then the low ones. "+1": 0 stands for none.
+ * The page has it as base64 of the following, or of gzip of it. Everything is a number, written as
+ * LEB128 (seven bits per byte, lowest first, the top bit says that more follow); "column" is that
+ * many of them in a row. Signed ones are zigzag (0, -1, 1, -2 are 0, 1, 2, 3), 64-bit ones two
+ * columns: the high halves, then the low ones. "+1": 0 stands for none.
  *
  *	1                            version
  *	strings     cnt, column length in UTF-16 units, bytes, that many bytes of UTF-8

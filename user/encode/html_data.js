@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The script of the report, part 1: the profile, read from the page. html.c puts the parts one behind the other into
- * one script element: they share their names, later ones may use earlier ones at once and any from functions. What is
- * read and how it is laid out: the heads of html_data.c and html_facts.c.
+ * one script element (html_text.js and html_first.js, which come before the profile, into another): they share their
+ * names, later ones may use earlier ones at once and any from functions. What is read and how it is laid out: the heads
+ * of html_data.c and html_facts.c.
  */
 'use strict';
 
@@ -11,6 +12,7 @@ const facts = JSON.parse(document.getElementById('facts').textContent);
 /* Kinds of frames: enum flame_kind. */
 const ROOT = 0, PROCESS = 1, USER = 2, LIBRARY = 3, JIT = 4, KERNEL = 5, SYNTHETIC = 6, BLOCKED = 7, RUNNABLE = 8,
 	WOKEN_BY = 9;
+const GZIP_MAGIC = 0x1f; /* its first byte */
 const LOCATION_WAKER = 4; /* enum profile_location_flags */
 
 function fromBase64(text) {
@@ -240,9 +242,10 @@ function makeFrames(profile) {
 
 async function loadProfile() {
 	const element = document.getElementById('profile');
-	const bytes = await inflate(fromBase64(element.textContent));
+	const data = fromBase64(element.textContent);
 	element.textContent = '';
-	const made = makeFrames(readProfile(bytes));
+	/* What is not compressed begins with its version. */
+	const made = makeFrames(readProfile(data[0] === GZIP_MAGIC ? await inflate(data) : data));
 	if (difference)
 		prepareDifference(made);
 	return made;

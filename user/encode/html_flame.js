@@ -5,10 +5,7 @@
  * part (one; in a sandwich, callers and callees) and depth the boxes from left to right. Frames that would be narrower
  * than half a pixel are not looked into; neighbours of that kind are one box. So the time is that of what is seen.
  */
-const ROW = 19;
 const NARROW = 0.5; /* px */
-const LABEL_FROM = 26; /* px */
-const GAP_FROM = 3; /* px: narrower ones would lose too much of their width */
 const LETTERS = 'rpuljksbqd'; /* of a kind in the style's variables, by enum flame_kind */
 const SHADES = 6;
 
@@ -18,25 +15,6 @@ const flame = {
 };
 
 /* ---- colours ---- */
-
-function hatchPattern(context, ground, line) {
-	const tile = document.createElement('canvas');
-	tile.width = tile.height = 6;
-	const on = tile.getContext('2d');
-	if (ground) {
-		on.fillStyle = ground;
-		on.fillRect(0, 0, 6, 6);
-	}
-	on.strokeStyle = line;
-	on.lineWidth = 1.2;
-	on.beginPath();
-	for (const from of [-6, 0, 6]) {
-		on.moveTo(from, 6);
-		on.lineTo(from + 6, 0);
-	}
-	on.stroke();
-	return context.createPattern(tile, 'repeat');
-}
 
 function readPalette() {
 	const style = getComputedStyle(document.documentElement);
@@ -426,11 +404,8 @@ function makeFlame() {
 	flame.spacer = el('div', 'spacer', flame.canvas);
 	flame.scroller = setAttributes(el('div', 'scroller', flame.spacer), { id: 'graph' });
 	flame.context = flame.canvas.getContext('2d', { alpha: false });
-	const family = getComputedStyle(document.documentElement).getPropertyValue('--mono');
-	flame.font = '11.5px ' + family;
+	Object.assign(flame, nameFont(flame.context));
 	flame.italic = 'italic ' + flame.font;
-	flame.context.font = flame.font;
-	flame.charWidth = flame.context.measureText('M'.repeat(100)).width / 100 || 7;
 	flame.scroller.addEventListener('scroll', drawSoon, { passive: true });
 	new ResizeObserver(resizeFlame).observe(flame.scroller);
 	return flame.scroller;

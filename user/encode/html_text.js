@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part 2: numbers and words, as svg_unit.c and svg_text.c write them, and what makes elements of them. */
+/* Numbers and words, as svg_unit.c and svg_text.c write them, and what makes elements of them. Before the profile, as html_first.js. */
+'use strict';
 
 function grouped(value) {
 	return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ',');

@@ -67,6 +67,11 @@ uint32_t svg_add_paragraph(struct buf *out, const char *cls, const char *str, ui
  * that of a state, for code that is mostly blocked or runnable. */
 void svg_add_class(struct buf *out, const struct flame_tree *tree, const struct flame_node *node);
 
+/* The letter of a kind in classes and in the style's colours, and whether it has shades: "u0" to
+ * "u5". */
+char svg_kind_letter(enum flame_kind kind);
+bool svg_kind_has_shades(enum flame_kind kind);
+
 /* The word for a kind in the legend and in the details: "library". */
 const char *svg_kind_name(enum flame_kind kind);
 

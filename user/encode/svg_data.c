@@ -47,6 +47,16 @@ static const char *const scales[] = {
 	[SVG_BYTES] = "bytes",
 };
 
+char svg_kind_letter(enum flame_kind kind)
+{
+	return kinds[kind].letter;
+}
+
+bool svg_kind_has_shades(enum flame_kind kind)
+{
+	return kinds[kind].has_shades;
+}
+
 const char *svg_kind_name(enum flame_kind kind)
 {
 	return kinds[kind].name;

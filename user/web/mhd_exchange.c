@@ -298,6 +298,7 @@ static enum MHD_Result dispatch(struct exchange *exchange)
 	request->body = buf_cstr(&exchange->body);
 	request->body_len = exchange->body.len;
 	request->client_fd = exchange->client->fd;
+	request->is_near = !server->listener.place.is_wide;
 	request->now_ns = clock_realtime_ns();
 	switch (web_route_lane(exchange->route, &exchange->target)) {
 	case WEB_LANE_STORE:

@@ -92,7 +92,11 @@ void web_render(const struct profile *prof, const struct web_format *format,
 		const struct web_request *request, struct web_reply *reply)
 {
 	const char *value = web_target_get(request->target, "value");
-	struct encoder_opts how = {.value = PROFILE_NONE, .by = first_frame(request)};
+	struct encoder_opts how = {
+		.value = PROFILE_NONE,
+		.by = first_frame(request),
+		.is_near = request->is_near,
+	};
 	_cleanup_(buf_deinit) struct buf line;
 
 	buf_init(&line, BUF_NO_MAX);

@@ -36,6 +36,7 @@ struct web_request {
 	const char *body; /* of a POST, body_len bytes and a NUL */
 	size_t body_len;
 	int client_fd;
+	bool is_near; /* nobody but this host can reach the server */
 	uint64_t now_ns; /* UTC */
 };
 
