@@ -330,9 +330,9 @@ lint: $(ASSET_HDRS) ## formatting, function lengths, layers, headers, banned cal
 # gcc's analyzer works on optimised code: what is inlined is followed.
 ANALYZE_CFLAGS = $(filter-out -fsanitize=% -fno-sanitize-recover=% -Werror,$(ALL_CFLAGS))
 .PHONY: analyze
-analyze: $(ASSET_HDRS) $(O)/bpfprof.skel.h ## clang-tidy, cppcheck and gcc -fanalyzer over all of user/
+analyze: $(ASSET_HDRS) $(O)/bpfprof.skel.h ## clang-tidy, cppcheck and gcc -fanalyzer over all of user/; SHORT=1: clang-tidy over a part
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --analyze; fi
-	@ANALYZE_CFLAGS='$(ANALYZE_CFLAGS)' tools/analyze $(O)
+	@ANALYZE_CFLAGS='$(ANALYZE_CFLAGS)' tools/analyze $(if $(SHORT),--short) $(O)
 
 .PHONY: format
 format: ## clang-format every C file

@@ -93,7 +93,7 @@ static int find_node(struct writer *writer, const struct node *wanted, uint32_t 
 	*out = hmap_find(&writer->node_index, hash, is_node, writer, wanted);
 	if (*out != HMAP_NONE)
 		return 0;
-	if (writer->node_cnt >= NO_NODE - 1)
+	if (writer->node_cnt + 1 >= NO_NODE)
 		return -E2BIG;
 	err = array_reserve(&writer->nodes, &writer->node_cap, writer->node_cnt + 1,
 			    sizeof(*writer->nodes));
@@ -125,7 +125,7 @@ static int add_body(struct writer *writer, const struct body *wanted)
 			writer->bodies[at].value = wanted->value;
 		return 0;
 	}
-	if (writer->body_cnt >= NO_NODE - 1)
+	if (writer->body_cnt + 1 >= NO_NODE)
 		return -E2BIG;
 	err = array_reserve(&writer->bodies, &writer->body_cap, writer->body_cnt + 1,
 			    sizeof(*writer->bodies));

@@ -59,7 +59,7 @@ static int refresh(struct fleet_dict *dict)
 /* --- Frames --- */
 
 /* In the place of a frame's location: it is being asked for. */
-static const uint32_t WANTED = PROFILE_NONE - 1;
+static const uint32_t WANTED = (uint32_t)PROFILE_NONE - 1;
 
 /* Stacks that are being learnt. */
 struct learning {

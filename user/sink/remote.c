@@ -293,7 +293,7 @@ static int pack(const struct buf *body, struct buf *out)
 
 int remote_post(struct remote *remote, const struct buf *body, struct buf *answer, struct buf *why)
 {
-	_cleanup_(buf_deinit) struct buf packed;
+	_cleanup_(buf_deinit) struct buf packed = {0};
 	const struct buf *sent = remote->kind->is_packed ? &packed : body;
 	struct http_request request = {
 		.url = buf_cstr(&remote->target),

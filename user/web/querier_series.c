@@ -470,8 +470,10 @@ static int check_series(struct summing *summing, const struct querier_request *a
 	struct querier_call *call = summing->call;
 	uint64_t range_ns = summing->query.to_ns - summing->query.from_ns;
 
-	if (asked->step_ns < (int64_t)NSEC_PER_MSEC)
-		return querier_refuse(call, "step: seconds are wanted, a millisecond or more");
+	if (asked->step_ns < (int64_t)NSEC_PER_MSEC) {
+		querier_refuse(call, "step: seconds are wanted, a millisecond or more");
+		return -EINVAL;
+	}
 	summing->step_ns = (uint64_t)asked->step_ns;
 	if (range_ns / summing->step_ns >= POINTS_MAX)
 		return querier_refuse(call, "step: more than %d points", POINTS_MAX);
