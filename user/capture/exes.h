@@ -23,6 +23,7 @@ struct preload;
 enum rows_at {
 	ROWS_AWAITED = 0, /* in the builder, or not asked for yet */
 	ROWS_STORED, /* in the store, unless it has evicted them */
+	ROWS_CROWDED_OUT, /* there was no room, or others needed it; wanted again when it is used */
 	ROWS_NOWHERE, /* there will be none */
 };
 
@@ -31,6 +32,7 @@ struct exe_entry {
 	struct bp_exe_key key; /* as the kernel side has it; zero for the vdso */
 	bool is_sampled; /* announced by a sample, not by preloading */
 	enum rows_at rows_at;
+	uint64_t rows_retry_nr; /* of ROWS_CROWDED_OUT: not before that drain */
 	bool is_used; /* a frame of it was seen since this was cleared */
 	bool is_asked; /* a server is asked for its symbols, if they are missing */
 	struct module *module; /* owned */

@@ -268,12 +268,13 @@ bool row_store_has(const struct row_store *store, uint32_t exe_id)
 	return false;
 }
 
-void row_store_used(struct row_store *store, uint32_t exe_id, uint64_t drain_nr)
+bool row_store_used(struct row_store *store, uint32_t exe_id, uint64_t drain_nr)
 {
 	for (size_t i = 0; i < store->cnt; i++) {
 		if (store->items[i].exe_id == exe_id) {
 			store->items[i].last_used = drain_nr;
-			return;
+			return true;
 		}
 	}
+	return false;
 }

@@ -64,7 +64,7 @@ void row_store_refuse(struct row_store *store, uint32_t exe_id, const struct bp_
 /* Are there rows of @exe_id? */
 bool row_store_has(const struct row_store *store, uint32_t exe_id);
 
-/* A frame of @exe_id was seen in drain @drain_nr. */
-void row_store_used(struct row_store *store, uint32_t exe_id, uint64_t drain_nr);
+/* A frame of @exe_id was seen in drain @drain_nr. False: its rows are not in the store. */
+bool row_store_used(struct row_store *store, uint32_t exe_id, uint64_t drain_nr);
 
 #endif

@@ -132,9 +132,10 @@ static int adopt_exe(struct rows_feed *feed, uint32_t exe_id, const struct bp_ex
 		row_store_refuse(&feed->store, exe_id, key, BP_ROWS_AWAITED);
 		return 0;
 	}
-	if (exe)
-		exe->rows_at =
-			rows->page_cnt || rows->state == BP_ROWS_BUILT ? ROWS_STORED : ROWS_NOWHERE;
+	if (exe && (rows->page_cnt || rows->state == BP_ROWS_BUILT))
+		exe->rows_at = ROWS_STORED;
+	else if (exe) /* whether it has none or found no room is not known any more */
+		exe->rows_at = rows->state == BP_ROWS_REFUSED ? ROWS_CROWDED_OUT : ROWS_NOWHERE;
 	return 0;
 }
 

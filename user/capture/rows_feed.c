@@ -7,6 +7,10 @@
 
 #include "base/log.h"
 
+/* Who found no room though it was in use asks again after so many drains: where all that is in use
+ * does not fit, room is not fought for in each of them. */
+enum { RETRY_DRAINS = 10 };
+
 int rows_feed_init(struct rows_feed *feed, struct loader *loader, struct exes *exes)
 {
 	int err;
@@ -45,9 +49,9 @@ bool rows_feed_is_settled(const struct rows_feed *feed)
 	       feed->asked_cnt == feed->exes->cnt && feed->taken_cnt == feed->asked_cnt;
 }
 
-static void refuse(struct rows_feed *feed, struct exe_entry *exe)
+static void refuse(struct rows_feed *feed, struct exe_entry *exe, enum rows_at rows_at)
 {
-	exe->rows_at = ROWS_NOWHERE;
+	exe->rows_at = rows_at;
 	row_store_refuse(&feed->store, exe->id, &exe->key,
 			 exe->module->kind == MODULE_ANON ? BP_ROWS_JIT : BP_ROWS_REFUSED);
 }
@@ -66,7 +70,7 @@ int rows_feed_ask(struct rows_feed *feed)
 			continue;
 		}
 		if (exe->module->fd < 0 && exe->module->kind != MODULE_VDSO) {
-			refuse(feed, exe);
+			refuse(feed, exe, ROWS_NOWHERE);
 			feed->taken_cnt++;
 			continue;
 		}
@@ -101,11 +105,37 @@ void rows_feed_take(struct rows_feed *feed, uint64_t drain_nr)
 			continue;
 		if (err) {
 			log_debug("rows: %s: %s", exe->module->path, strerror(-err));
-			refuse(feed, exe);
+			/* What was met by preloading alone may wait until a sample needs it. */
+			exe->rows_retry_nr = drain_nr + (is_urgent ? RETRY_DRAINS : 0);
+			refuse(feed, exe, err == -ENOSPC ? ROWS_CROWDED_OUT : ROWS_NOWHERE);
 			continue;
 		}
 		exe->rows_at = ROWS_STORED;
 	}
+}
+
+/* Samples need rows that are not in the store any more, or never were. */
+static void ask_again(struct rows_feed *feed, struct exe_entry *exe)
+{
+	if (exe->module->fd < 0 && exe->module->kind != MODULE_VDSO) {
+		exe->rows_at = ROWS_NOWHERE;
+		return;
+	}
+	if (row_builder_ask(feed->builder, exe->id, exe->module, true))
+		return;
+	feed->taken_cnt--;
+	exe->rows_at = ROWS_AWAITED;
+	row_store_refuse(&feed->store, exe->id, &exe->key, BP_ROWS_AWAITED);
+}
+
+static void mark_used(struct rows_feed *feed, struct exe_entry *exe, uint64_t drain_nr)
+{
+	if (!row_store_used(&feed->store, exe->id, drain_nr) && exe->rows_at == ROWS_STORED) {
+		exe->rows_at = ROWS_CROWDED_OUT;
+		exe->rows_retry_nr = drain_nr;
+	}
+	if (exe->rows_at == ROWS_CROWDED_OUT && drain_nr >= exe->rows_retry_nr)
+		ask_again(feed, exe);
 }
 
 void rows_feed_mark_used(struct rows_feed *feed, uint64_t drain_nr)
@@ -114,7 +144,7 @@ void rows_feed_mark_used(struct rows_feed *feed, uint64_t drain_nr)
 		struct exe_entry *exe = &feed->exes->items[i];
 
 		if (exe->is_used)
-			row_store_used(&feed->store, exe->id, drain_nr);
+			mark_used(feed, exe, drain_nr);
 		exe->is_used = false;
 	}
 }

@@ -37,7 +37,8 @@ int rows_feed_ask(struct rows_feed *feed);
 int rows_feed_fd(const struct rows_feed *feed);
 void rows_feed_take(struct rows_feed *feed, uint64_t drain_nr);
 
-/* After drain @drain_nr: what it saw is the last to be evicted. */
+/* After drain @drain_nr: what it saw is the last to be evicted, and asked for again where it has
+ * been. */
 void rows_feed_mark_used(struct rows_feed *feed, uint64_t drain_nr);
 
 #endif
