@@ -144,6 +144,34 @@ for command in "report" "convert -o r.svg --force" "symbolize -o r.pb.gz --force
 	verdict $? "... and it works"
 done
 
+# A fleet's store that takes the question and does not answer.
+python3 -c '
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+client = listener.accept()[0]
+client.recv(1)
+open("asked", "w").close()
+client.recv(1 << 20)
+import time
+time.sleep(60)' >port &
+server=$!
+loads+=("$server")
+for _ in $(seq 100); do
+	[ ! -s port ] || break
+	sleep 0.1
+done
+"$bpfprof" query top --store "clickhouse://127.0.0.1:$(cat port)/fleet" >"$out/said" 2>&1 &
+pid=$!
+for _ in $(seq 100); do
+	[ ! -e asked ] || break
+	sleep 0.1
+done
+check "query: when it has asked a fleet's store" becomes $pid "$reader 1 2"
+kill "$server"
+wait $pid
+check "... whose end it tells" [ $? = 1 ]
+
 # --- Without seccomp ---
 
 "$bpfprof" -v -d 100ms --force -o n.folded 2>"$out/said"
