@@ -23,8 +23,8 @@ enum { ASKED_MAX = 64, LEDGER_MAX = 4 };
 static struct {
 	char *asked[ASKED_MAX]; /* owned */
 	size_t cnt;
-	struct rollup_span ledger[LEDGER_MAX], hours[LEDGER_MAX];
-	size_t ledger_cnt, hour_cnt;
+	struct rollup_span ledger[LEDGER_MAX], hours[LEDGER_MAX], days[LEDGER_MAX];
+	size_t ledger_cnt, hour_cnt, day_cnt;
 	uint64_t late; /* windows that come while an hour is being made */
 	uint64_t old_rows; /* that none has replaced */
 	bool learns; /* what is noted as done is there from then on */
@@ -87,6 +87,8 @@ static int answer(const char *sql, struct buf *out)
 		answer_spans(sql, server.ledger, server.ledger_cnt, out);
 	} else if (strstr(sql, "AND span = 3600")) {
 		answer_spans(sql, server.hours, server.hour_cnt, out);
+	} else if (strstr(sql, "AND span = 86400")) {
+		answer_spans(sql, server.days, server.day_cnt, out);
 	} else if (strstr(sql, "SELECT countIf(built = ")) {
 		rb_add_u64(out, 5);
 		rb_add_u64(out, server.old_rows);
@@ -235,6 +237,61 @@ static void fails_as_the_server_does(void **state)
 	assert_int_equal(run_at(HOUR(14), &result, &others), -EPROTO);
 }
 
+/* How many sums differ, of what is asked for: the hours from 13 o'clock on, and the day. */
+static int count_wrong(const char *sql, uint64_t *out)
+{
+	const bool is_day = strstr(sql, "FROM rollup_1d FINAL") != NULL;
+	unsigned int start_s = 0;
+
+	assert_int_equal(sscanf(strstr(sql, "toDateTime("), "toDateTime(%u", &start_s), 1);
+	assert_true(is_day || strstr(sql, "FROM rollup_1h FINAL"));
+	*out = is_day ? 3 : start_s >= HOUR(13);
+	return server.fails && strstr(sql, server.fails) ? -ECONNRESET : 0;
+}
+
+static int check(struct buf *lines, uint64_t *checked, uint64_t *differ)
+{
+	struct ch_client *client;
+	const char *why;
+	int err;
+
+	buf_init(lines, BUF_NO_MAX);
+	*checked = *differ = 0;
+	fake_number_of = count_wrong;
+	assert_int_equal(ch_client_open("clickhouse://fake", NULL, &client, &why), 0);
+	err = rollup_check(client, DAY_S, DAY_S + ROLLUP_DAY_S, lines, checked, differ);
+	ch_client_close(client);
+	fake_number_of = NULL;
+	return err;
+}
+
+static void checks_what_is_made_of_the_ledger(void **state)
+{
+	_cleanup_(buf_deinit) struct buf lines, others, last;
+	uint64_t checked, differ;
+
+	/* The third hour has got windows since it was made; the day has what both hours have. */
+	server.ledger[2] = (struct rollup_span){.start_s = HOUR(14), .windows = 9, .state = 1};
+	server.ledger_cnt = 3;
+	for (size_t i = 0; i < 3; i++)
+		server.hours[server.hour_cnt++] = server.ledger[i];
+	server.hours[2].windows = 8;
+	server.days[server.day_cnt++] =
+		(struct rollup_span){.start_s = DAY_S, .windows = 99, .state = 108};
+	assert_int_equal(check(&lines, &checked, &differ), 0);
+	assert_int_equal(checked, 3);
+	assert_int_equal(differ, 2);
+	assert_string_equal(buf_cstr(&lines),
+			    "hour of 20261120T130000Z: 1 of its sums are not those of its samples\n"
+			    "day of 20261120T000000Z: 3 of its sums are not those of its hours\n");
+	server.days[0].windows = 98;
+	assert_int_equal(check(&others, &checked, &differ), 0);
+	assert_int_equal(checked, 2);
+	server.fails = "FROM rollup_1h FINAL";
+	assert_int_equal(check(&last, &checked, &differ), -ECONNRESET);
+	assert_int_equal(checked, 0);
+}
+
 static void finds_spans(void **state)
 {
 	struct rollup_spans spans = {.cnt = 0};
@@ -269,6 +326,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(does_not_hide_what_is_there_too_much, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(fails_as_the_server_does, setup, teardown),
+		cmocka_unit_test_setup_teardown(checks_what_is_made_of_the_ledger, setup, teardown),
 		cmocka_unit_test(finds_spans),
 	};
 
