@@ -184,7 +184,7 @@ shippers_killed()
 	forget_cursors
 	add || return
 	while [ $kills -lt 12 ]; do
-		bp store ship --store "$tmp/$((kills % 4 + 1)).db" --to "$url" &
+		"$BUILD/bpfprof" store ship --store "$tmp/$((kills % 4 + 1)).db" --to "$url" &
 		pid=$!
 		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
 		kill -9 $pid 2>/dev/null && kills=$((kills + 1))
@@ -229,7 +229,7 @@ table()
 # served STORE: in the background; its address is in $address.
 served()
 {
-	bp serve --store "$1" --listen 127.0.0.1:0 2>"$out/served" &
+	"$BUILD/bpfprof" serve --store "$1" --listen 127.0.0.1:0 2>"$out/served" &
 	servers+=($!)
 	for _ in $(seq 200); do
 		address=$(sed -nE 's,.* at (http://[0-9.:]+/)$,\1,p' "$out/served")

@@ -192,7 +192,7 @@ ship_killed()
 {
 	kills=0
 	while [ $kills -lt "$2" ]; do
-		bp store ship --store "$store" --to "$(url "$1")" &
+		"$BUILD/bpfprof" store ship --store "$store" --to "$(url "$1")" &
 		local pid=$!
 		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
 		if kill -9 $pid 2>/dev/null; then
@@ -217,7 +217,7 @@ server_killed()
 {
 	ship_killed restarts 3
 	for _ in 1 2 3; do
-		bp store ship --store "$store" --to "$(url restarts)" &
+		"$BUILD/bpfprof" store ship --store "$store" --to "$(url restarts)" &
 		local pid=$!
 		sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
 		ch_kill
