@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/guard.h"
+#include "capture/own_memory.h"
 #include "cli/confinement.h"
 #include "symbol/demangle.h"
 
@@ -67,6 +68,7 @@ static int init(struct agent *agent)
 			 "(CAP_SYS_ADMIN is needed); only the agent's own CPU time is bounded");
 	metrics_init(&agent->metrics);
 	rate_init(&agent->rate, &rate);
+	memory_bound_init(&agent->memory_bound, agent->opts->record.max_memory_bytes);
 	spool_init(&agent->spool, &sink, SPOOL_MAX_BYTES);
 	if (gethostname(agent->host, sizeof(agent->host) - 1))
 		agent->host[0] = '\0';
@@ -296,6 +298,7 @@ int agent_run(struct agent_opts *opts, int argc, char **argv)
 	int err;
 
 	signal(SIGPIPE, SIG_IGN);
+	own_memory_keep_little();
 	/* Before anything is open. */
 	err = agent_web_prepare(&agent);
 	if (err)

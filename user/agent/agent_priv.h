@@ -8,6 +8,7 @@
 #include "agent/agent_opts.h"
 #include "agent/events.h"
 #include "agent/identity.h"
+#include "agent/memory_bound.h"
 #include "agent/metrics.h"
 #include "agent/notify.h"
 #include "agent/rate.h"
@@ -82,7 +83,7 @@ struct agent {
 	uint64_t settles_ns; /* CLOCK_MONOTONIC until when what is recorded anew settles; 0: it has
 			      */
 	struct rate_cost cost; /* in the last windows that were judged */
-	bool is_forgetful; /* memory was beyond its bound at the last look */
+	struct memory_bound memory_bound;
 	atomic_bool is_store_ill; /* it was told */
 	bool is_broken; /* no recording goes on, and none could be begun */
 	_Atomic uint64_t round_ns; /* CLOCK_MONOTONIC: when the loop came round last */

@@ -11,8 +11,6 @@
 /* Tables are made of what runs already: that is not what a window costs. */
 #define SETTLE_NS (5 * NSEC_PER_SEC)
 
-enum { OWN_MEMORY_DEFAULT = 256 << 20 };
-
 static void mark(struct agent *agent, uint64_t clock_bpf_ns, uint64_t waits_bpf_ns)
 {
 	agent->meters = (struct agent_meters){
@@ -74,27 +72,30 @@ static void take_cost(struct agent *agent, const struct raw_window *raw)
 			  (double)(now->cpu_ns - before.cpu_ns) / span_ns;
 }
 
-/* Beyond the bound what can be read again is forgotten; true: that did not do. */
-static bool is_short_of_memory(struct agent *agent)
+static void forget(struct agent *agent)
 {
-	uint64_t max_bytes = agent->opts->record.max_memory_bytes;
-	uint64_t rss_bytes = own_rss_anon_bytes();
-	bool was_forgetful = agent->is_forgetful;
-
-	agent->values.rss_bytes = rss_bytes;
-	max_bytes = max_bytes ? max_bytes : OWN_MEMORY_DEFAULT;
-	agent->is_forgetful = rss_bytes > max_bytes;
-	if (!agent->is_forgetful)
-		return false;
-	if (!was_forgetful)
-		log_warn("memory: %llu MiB, --max-memory allows %llu: names and processes that "
-			 "were kept are forgotten",
-			 (unsigned long long)(rss_bytes >> 20),
-			 (unsigned long long)(max_bytes >> 20));
 	identities_forget(&agent->identities);
 	name_memory_free(agent->memory);
 	agent->memory = name_memory_new();
-	return was_forgetful;
+	own_memory_give_back();
+}
+
+/* What can be read again is forgotten where memory wants it; true: that did not do. */
+static bool is_short_of_memory(struct agent *agent)
+{
+	uint64_t rss_bytes = own_rss_anon_bytes();
+	enum memory_step step =
+		memory_bound_step(&agent->memory_bound, clock_monotonic_ns(), rss_bytes);
+
+	agent->values.rss_bytes = rss_bytes;
+	if (step == MEMORY_FORGET_BEYOND)
+		log_warn("memory: %llu MiB, --max-memory allows %llu: names and processes that "
+			 "were kept are forgotten",
+			 (unsigned long long)(rss_bytes >> 20),
+			 (unsigned long long)(agent->memory_bound.max_bytes >> 20));
+	if (step != MEMORY_KEEP)
+		forget(agent);
+	return step == MEMORY_SHORT;
 }
 
 static void tell(const struct agent *agent, enum rate_step step, uint64_t hz_before, bool is_memory)

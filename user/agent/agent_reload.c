@@ -106,6 +106,7 @@ void agent_reload(struct agent *agent)
 	}
 	old = *agent->opts;
 	*agent->opts = fresh;
+	memory_bound_init(&agent->memory_bound, fresh.record.max_memory_bytes);
 	/* The next window's labels, and the old ones are borrowed from the old options. */
 	if (agent_set_labels(agent, agent->opts))
 		agent->fixed_cnt = 0;

@@ -1,12 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RssAnon from /proc/self/status. */
+/* RssAnon from /proc/self/status; what malloc() keeps. */
 #include "capture/own_memory.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/reader.h"
+
+enum { MMAP_THRESHOLD_BYTES = 256 << 10, TRIM_THRESHOLD_BYTES = 1 << 20 };
+
+void own_memory_keep_little(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, MMAP_THRESHOLD_BYTES);
+	mallopt(M_TRIM_THRESHOLD, TRIM_THRESHOLD_BYTES);
+}
+
+void own_memory_give_back(void)
+{
+	malloc_trim(0);
+}
 
 uint64_t own_rss_anon_bytes(void)
 {
