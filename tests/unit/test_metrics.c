@@ -25,7 +25,8 @@ static void format(const struct metrics_values *values, struct buf *out)
 
 static void test_text(void **state)
 {
-	struct metrics_values values = {.stored = 5, .cpu_s = 0.25, .rss_bytes = 1 << 20};
+	struct metrics_values values = {
+		.stored = 5, .cpu_s = 0.25, .http_cpu_s = 0.125, .rss_bytes = 1 << 20};
 	struct buf out;
 
 	metric_count_add(&values.seen, "cpu", 7);
@@ -40,6 +41,7 @@ static void test_text(void **state)
 		strstr(buf_cstr(&out), "bpfprof_samples_dropped_total{reason=\"disabled\"} 3\n"));
 	assert_non_null(strstr(buf_cstr(&out), "\nbpfprof_samples_stored_total 5\n"));
 	assert_non_null(strstr(buf_cstr(&out), "\nbpfprof_agent_cpu_seconds_total 0.25\n"));
+	assert_non_null(strstr(buf_cstr(&out), "\nbpfprof_agent_http_cpu_seconds_total 0.125\n"));
 	assert_non_null(strstr(buf_cstr(&out), "\nbpfprof_agent_rss_bytes 1048576\n"));
 	assert_non_null(strstr(buf_cstr(&out), "\nbpfprof_build_info{version=\""));
 	buf_deinit(&out);

@@ -89,7 +89,7 @@ static const struct opt agent_options[] = {
 
 	{OPT_GROUP, .help = "Limits"},
 	{OPT_PERCENT, 0, "max-cpu", "PCT", AT(max_cpu_percent, double),
-	 .help = "of the machine's CPU time, all that the agent costs: the rate is lowered above "
+	 .help = "of the machine's CPU time, all that recording costs: the rate is lowered above "
 		 "it, and raised again (default: 1)"},
 	{OPT_BYTES, 0, "max-memory", "BYTES", AT(record.max_memory_bytes, uint64_t),
 	 .min = MEMORY_LEAST,

@@ -177,6 +177,7 @@ static void publish(struct agent *agent, const struct ledger *ledger)
 	values->stored = spool->stored_samples;
 	values->windows = spool->stored_windows;
 	values->cpu_s = (double)clock_process_cpu_ns() / NSEC_PER_SEC;
+	values->http_cpu_s = (double)web_server_cpu_ns(agent->web) / NSEC_PER_SEC;
 	values->bpf_s += (double)ledger->cost.bpf_run_ns / NSEC_PER_SEC;
 	values->kernel_bytes = ledger->cost.kernel_bytes;
 	take_shipped(agent, now_ns);

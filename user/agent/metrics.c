@@ -80,6 +80,8 @@ static const struct metric {
 	 METRIC_U64, AT(store_errors)},
 	{"agent_cpu_seconds_total", "counter", "CPU time of the agent's threads.", METRIC_SECONDS,
 	 AT(cpu_s)},
+	{"agent_http_cpu_seconds_total", "counter",
+	 "CPU time of them that went into answers over HTTP.", METRIC_SECONDS, AT(http_cpu_s)},
 	{"agent_bpf_seconds_total", "counter", "CPU time of the agent's BPF programs.",
 	 METRIC_SECONDS, AT(bpf_s)},
 	{"agent_rss_bytes", "gauge", "Anonymous memory of the agent.", METRIC_U64, AT(rss_bytes)},

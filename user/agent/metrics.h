@@ -40,7 +40,7 @@ struct metrics_values {
 	double finish_s; /* from its drain to the store */
 	uint64_t spool_bytes; /* of the store */
 	double spool_oldest_s; /* age of the oldest window that waits for it */
-	double cpu_s, bpf_s; /* our threads, our programs */
+	double cpu_s, http_cpu_s, bpf_s; /* our threads, of them the HTTP server's, our programs */
 	uint64_t rss_bytes; /* anonymous */
 	uint64_t kernel_bytes;
 	uint64_t freq_hz;

@@ -167,6 +167,20 @@ static int start_threads(struct web_server *server)
 	return 0;
 }
 
+/* Start them, and note which they are: the daemon makes some of them itself. */
+static int start_noted_threads(struct web_server *server)
+{
+	_cleanup_(threads_deinit) struct threads before;
+	int err = threads_list(&before);
+
+	err = err ? err : start_threads(server);
+	if (!err)
+		err = threads_list(&server->threads);
+	if (!err)
+		threads_subtract(&server->threads, &before);
+	return err;
+}
+
 /* Signals are for the program's own threads. */
 int web_server_run(struct web_server *server)
 {
@@ -175,7 +189,7 @@ int web_server_run(struct web_server *server)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = start_threads(server);
+	err = start_noted_threads(server);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
@@ -235,6 +249,7 @@ void web_server_stop(struct web_server *server)
 	if (server->has_clients)
 		clients_stop(&server->clients);
 	web_site_deinit(&server->quick);
+	threads_deinit(&server->threads);
 	web_listener_close(&server->listener);
 	web_secrets_deinit(&server->secrets);
 	free(server->store_url);
@@ -242,6 +257,11 @@ void web_server_stop(struct web_server *server)
 	for (size_t i = 0; i < WEB_POLICY_CNT; i++)
 		free(server->policies[i]);
 	free(server);
+}
+
+uint64_t web_server_cpu_ns(const struct web_server *server)
+{
+	return server ? threads_cpu_ns(&server->threads) : 0;
 }
 
 const char *web_server_address(const struct web_server *server)

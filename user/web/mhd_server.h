@@ -7,6 +7,7 @@
 #include <microhttpd.h>
 #include <stdatomic.h>
 
+#include "base/threads.h"
 #include "web/clients.h"
 #include "web/lanes.h"
 #include "web/listen.h"
@@ -23,6 +24,7 @@ struct web_server {
 	struct clients clients;
 	bool has_clients; /* they are set up */
 	struct lane stores, captures;
+	struct threads threads; /* owned: the daemon's, the lanes' and that of the clients */
 	struct web_site quick; /* for what needs no store: several threads read it */
 	char *store_url; /* owned */
 	char *address; /* owned */

@@ -30,6 +30,11 @@ void web_server_stop(struct web_server *server)
 {
 }
 
+uint64_t web_server_cpu_ns(const struct web_server *server)
+{
+	return 0;
+}
+
 const char *web_server_address(const struct web_server *server)
 {
 	return NULL;

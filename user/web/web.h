@@ -84,6 +84,9 @@ int web_server_run(struct web_server *server);
 /* Both at once. */
 int web_server_start(const struct web_opts *opts, struct web_server **out);
 
+/* CPU time that the server's threads have taken so far, nanoseconds; 0 for NULL. Any thread. */
+uint64_t web_server_cpu_ns(const struct web_server *server);
+
 /* Hang up on every client, end what is recorded for them, release. NULL is fine. */
 void web_server_stop(struct web_server *server);
 
