@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that mean no good: web_clients.py ADDRESS PORT crowd|slow|garbage|tricks. Silent when the server behaves."""
+"""Clients that mean no good: web_clients.py ADDRESS PORT crowd|slow|garbage|flood|tricks. Silent when the server behaves."""
 import os
 import random
 import socket
@@ -10,6 +10,8 @@ import time
 
 CLIENTS = 200
 GARBAGE_BYTES = int(os.environ.get("GARBAGE_MIB", "64")) << 20
+BODY_BYTES = 1 << 20  # the most that a request may bring
+FLOODERS = 4
 HOST = (sys.argv[1], int(sys.argv[2]))
 
 
@@ -105,6 +107,36 @@ def garbage():
     assert status_of(get(b"/healthz")) == 200
 
 
+def flood():
+    """As much garbage again, and every byte of it is taken: bodies as long as they may be, each answered."""
+    body = random.Random(2).randbytes(BODY_BYTES)
+    head = b"POST /debug/pprof/symbol HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n" % len(body)
+    each, answers, lock = GARBAGE_BYTES // BODY_BYTES // FLOODERS, [], threading.Lock()
+
+    def client():
+        cnt = 0
+        with connect(60) as sock, sock.makefile("rb") as replies:
+            for _ in range(each):
+                sock.sendall(head + body)
+                assert replies.readline().startswith(b"HTTP/1.1 200 ")
+                while not (line := replies.readline()).lower().startswith(b"content-length:"):
+                    assert line.strip(), "a reply without a length"
+                length = int(line.split(b":")[1])
+                while replies.readline().strip():
+                    pass
+                assert replies.read(length) == b"num_symbols: 1\n"
+                cnt += 1
+        with lock:
+            answers.append(cnt)
+
+    threads = [threading.Thread(target=client) for _ in range(FLOODERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [each] * FLOODERS, answers
+
+
 def tricks():
     """Paths that are none, and heads that are too long."""
     # What libmicrohttpd makes of a NUL in the path is the path before it.
@@ -123,4 +155,4 @@ def tricks():
     assert status_of(get(b"/healthz")) == 200
 
 
-{"crowd": crowd, "slow": slow, "garbage": garbage, "tricks": tricks}[sys.argv[3]]()
+{"crowd": crowd, "slow": slow, "garbage": garbage, "flood": flood, "tricks": tricks}[sys.argv[3]]()
