@@ -32,6 +32,21 @@ echo "ok - one"; echo "ok 2 - two"; echo "skip - three: no root"
 END
 expect "passes and skips are counted" "2 passed, 0 failed, 1 skipped" 0
 
+script naps <<'END'
+sleep 0.6; echo "ok - one"
+END
+script works <<'END'
+(i=0; while [ $i -lt 60000 ]; do i=$((i + 1)); done); sleep 0.8; echo "ok - one"
+END
+expect "programs that take some time pass" "2 passed, 0 failed, 0 skipped" 0
+awk '/^slowest programs/ { at = NR } at { line[NR - at] = $0 }
+	END {
+		split(line[1], first, " "); split(line[2], second, " ")
+		exit !(first[3] == "e2e/test_works.sh" && first[1] >= 0.8 && first[2] > 0 && first[2] > second[2] &&
+			second[3] == "e2e/test_naps.sh" && second[1] >= 0.6 && second[1] < first[1])
+	}' "$log"
+result $? "the slowest programs are listed, with their CPU time"
+
 script mixed <<'END'
 echo "ok - one"; echo "not ok - two"; exit 1
 END
