@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256 against the examples of FIPS 180-2 and their lengths around a block, base64 against
- * RFC 4648's. */
+/* SHA-256 against the examples of FIPS 180-2 and their lengths around a block, HMAC against
+ * RFC 4231's, MD5 against RFC 1321's, base64 against RFC 4648's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/base64.h"
+#include "base/md5.h"
 #include "base/sha256.h"
 
 static void expect_digest(const char *data, size_t len, const char *expected)
@@ -37,6 +38,57 @@ static void digests_known_messages(void **state)
 	expect_digest(million, 1000000,
 		      "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 	free(million);
+}
+
+static void expect_hmac(const char *key, size_t key_len, const char *data, const char *expected)
+{
+	uint8_t digest[SHA256_BYTES];
+	char hex[2 * SHA256_BYTES + 1];
+
+	sha256_hmac(key, key_len, data, strlen(data), digest);
+	hex_format(digest, sizeof(digest), hex);
+	assert_string_equal(hex, expected);
+}
+
+static void authenticates_known_messages(void **state)
+{
+	char key[131];
+
+	(void)state;
+	memset(key, 0x0b, sizeof(key));
+	expect_hmac(key, 20, "Hi There",
+		    "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+	expect_hmac("Jefe", 4, "what do ya want for nothing?",
+		    "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+	memset(key, 0xaa, sizeof(key));
+	expect_hmac(key, 131, "Test Using Larger Than Block-Size Key - Hash Key First",
+		    "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+	expect_hmac(NULL, 0, "",
+		    "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
+}
+
+static void expect_md5(const char *text, const char *expected)
+{
+	uint8_t digest[MD5_BYTES];
+	char hex[2 * MD5_BYTES + 1];
+
+	md5(text, strlen(text), digest);
+	hex_format(digest, sizeof(digest), hex);
+	assert_string_equal(hex, expected);
+}
+
+static void md5_of_known_messages(void **state)
+{
+	static const char digits[] = "1234567890123456789012345678901234567890"
+				     "1234567890123456789012345678901234567890";
+
+	(void)state;
+	expect_md5("", "d41d8cd98f00b204e9800998ecf8427e");
+	expect_md5("a", "0cc175b9c0f1b6a831c399e269772661");
+	expect_md5("message digest", "f96b697d7cb7938d525a2f31aaf161d0");
+	expect_md5("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789",
+		   "d174ab98d277d9f5a5611c2c9f419d9f");
+	expect_md5(digits, "57edf4a22be3c955ac49da2e2107b67a");
 }
 
 static void expect_base64(const char *text, const char *expected)
@@ -80,6 +132,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(digests_known_messages),
+		cmocka_unit_test(authenticates_known_messages),
+		cmocka_unit_test(md5_of_known_messages),
 		cmocka_unit_test(pads_base64),
 		cmocka_unit_test(encodes_long_data),
 	};

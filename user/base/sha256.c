@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { BLOCK_BYTES = 64, ROUND_CNT = 64, STATE_WORDS = 8, LENGTH_BYTES = 8 };
+enum { INNER_PAD = 0x36, OUTER_PAD = 0x5c /* RFC 2104, section 2 */ };
 
 /* FIPS 180-4, 4.2.2: the fractions of the cube roots of the first 64 primes. */
 static const uint32_t round_constants[ROUND_CNT] = {
@@ -79,7 +80,8 @@ static void mix_rest(uint32_t hash[STATE_WORDS], const uint8_t *rest, size_t res
 		mix(hash, blocks + i * BLOCK_BYTES);
 }
 
-void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES])
+/* Of a block (NULL: none) and @len bytes behind it. */
+static void digest(const uint8_t *block, const void *data, size_t len, uint8_t out[SHA256_BYTES])
 {
 	/* 5.3.3: the fractions of the square roots of the first eight primes */
 	uint32_t hash[STATE_WORDS] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
@@ -87,13 +89,39 @@ void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES])
 	const uint8_t *bytes = data;
 	size_t whole = len / BLOCK_BYTES * BLOCK_BYTES;
 
+	if (block)
+		mix(hash, block);
 	for (size_t at = 0; at < whole; at += BLOCK_BYTES)
 		mix(hash, bytes + at);
 	/* An empty message may be NULL, which memcpy() does not take. */
-	mix_rest(hash, len ? bytes + whole : (const uint8_t *)"", len - whole, len);
+	mix_rest(hash, len ? bytes + whole : (const uint8_t *)"", len - whole,
+		 len + (block ? BLOCK_BYTES : 0));
 	for (int i = 0; i < STATE_WORDS; i++) {
 		uint32_t word = htobe32(hash[i]);
 
 		memcpy(out + i * sizeof(word), &word, sizeof(word));
 	}
+}
+
+void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES])
+{
+	digest(NULL, data, len, out);
+}
+
+void sha256_hmac(const void *key, size_t key_len, const void *data, size_t len,
+		 uint8_t out[SHA256_BYTES])
+{
+	uint8_t block[BLOCK_BYTES] = {0}, inner[SHA256_BYTES];
+
+	if (key_len > BLOCK_BYTES)
+		sha256(key, key_len, block);
+	else if (key_len)
+		memcpy(block, key, key_len);
+	for (int i = 0; i < BLOCK_BYTES; i++)
+		block[i] ^= INNER_PAD;
+	digest(block, data, len, inner);
+	for (int i = 0; i < BLOCK_BYTES; i++)
+		block[i] ^= INNER_PAD ^ OUTER_PAD;
+	digest(block, inner, sizeof(inner), out);
+	explicit_bzero(block, sizeof(block));
 }
