@@ -22,6 +22,8 @@ struct http {
 	struct http_opts opts;
 	struct http_traffic traffic;
 	struct buf *answer; /* borrowed, of the request that runs */
+	const char *wanted; /* borrowed, of the request that runs */
+	char wanted_value[HTTP_ERROR_MAX]; /* of the last answer */
 	uint64_t retry_after_s; /* of the last answer */
 	char error[HTTP_ERROR_MAX];
 	char curl_error[CURL_ERROR_SIZE];
@@ -84,6 +86,31 @@ static size_t take_body(char *data, size_t size, size_t cnt, void *arg)
 	return http->answer->err ? 0 : size * cnt;
 }
 
+/* A line of the answer's head. One answer after another may come, as after "100 Continue". */
+static size_t take_header(char *line, size_t size, size_t cnt, void *arg)
+{
+	struct http *http = arg;
+	const size_t len = size * cnt, name_len = http->wanted ? strlen(http->wanted) : 0;
+	size_t from = name_len + 1, to = len;
+
+	if (!name_len || len <= name_len || line[name_len] != ':' ||
+	    strncasecmp(line, http->wanted, name_len) != 0)
+		return len;
+	while (from < to && (line[from] == ' ' || line[from] == '\t'))
+		from++;
+	while (from < to && (line[to - 1] == ' ' || line[to - 1] == '\r' || line[to - 1] == '\n'))
+		to--;
+	*http->wanted_value = '\0';
+	if (to - from >= sizeof(http->wanted_value))
+		return len;
+	for (size_t i = from; i < to; i++)
+		if (line[i] <= ' ' || line[i] > '~')
+			return len;
+	memcpy(http->wanted_value, line + from, to - from);
+	http->wanted_value[to - from] = '\0';
+	return len;
+}
+
 static int on_progress(void *arg, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
 		       curl_off_t up)
 {
@@ -111,6 +138,8 @@ static void set_options(struct http *http)
 	lib.setopt(curl, CURLOPT_TIMEOUT_MS, (long)opts->timeout_ms);
 	lib.setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
 	lib.setopt(curl, CURLOPT_WRITEDATA, http);
+	lib.setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+	lib.setopt(curl, CURLOPT_HEADERDATA, http);
 	if (opts->ca_file)
 		lib.setopt(curl, CURLOPT_CAINFO, opts->ca_file);
 	if (opts->send_bytes_per_s)
@@ -230,8 +259,9 @@ int http_send(struct http *http, const struct http_request *request, struct buf 
 	http->retry_after_s = 0;
 	if (!headers)
 		return -ENOMEM;
-	*http->error = *http->curl_error = '\0';
+	*http->error = *http->curl_error = *http->wanted_value = '\0';
 	http->answer = answer;
+	http->wanted = request->wanted;
 	lib.setopt(curl, CURLOPT_URL, request->url);
 	lib.setopt(curl, CURLOPT_HTTPHEADER, headers);
 	if (request->body) {
@@ -241,6 +271,7 @@ int http_send(struct http *http, const struct http_request *request, struct buf 
 	} else {
 		lib.setopt(curl, CURLOPT_HTTPGET, 1L);
 	}
+	lib.setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
 	code = lib.easy_perform(curl);
 	count_traffic(http);
 	lib.setopt(curl, CURLOPT_HTTPHEADER, NULL);
@@ -261,6 +292,11 @@ const char *http_missing(void)
 const char *http_error(const struct http *http)
 {
 	return http->error;
+}
+
+const char *http_wanted(const struct http *http)
+{
+	return http->wanted_value;
 }
 
 uint64_t http_retry_after_s(const struct http *http)

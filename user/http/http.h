@@ -34,6 +34,8 @@ struct http_request {
 	/* NULL: a GET, else a POST of body_len bytes */
 	const void *body;
 	size_t body_len;
+	const char *method; /* another one, with a body: "PUT"; or NULL */
+	const char *wanted; /* the name of a header of the answer, for http_wanted(); or NULL */
 };
 
 /* *@out is *owned* (http_close()); nothing is connected yet. @opts is copied, its strings are
@@ -58,6 +60,10 @@ const char *http_error(const struct http *http);
 /* How long the last answer asks to be left alone (Retry-After, in either form): seconds, 0 where it
  * does not. */
 uint64_t http_retry_after_s(const struct http *http);
+
+/* The value of the last answer's header that the request wanted, of HTTP_ERROR_MAX bytes at most;
+ * "": it has none, or one with bytes that are none of text. Borrowed until the next request. */
+const char *http_wanted(const struct http *http);
 
 /* Bytes that went out and came in since it was opened, headers too, as they were on the wire. */
 struct http_traffic {

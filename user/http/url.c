@@ -44,6 +44,22 @@ void http_url_add(struct buf *out, const char *text)
 	}
 }
 
+void http_url_add_path(struct buf *out, const char *text)
+{
+	size_t len;
+
+	for (; *text; text += len) {
+		const char one[] = {*text, '\0'};
+
+		len = strspn(text, "/~");
+		buf_add(out, text, len);
+		if (len)
+			continue;
+		http_url_add(out, one);
+		len = 1;
+	}
+}
+
 bool http_url_is_name(const char *text)
 {
 	for (; *text; text++)

@@ -30,6 +30,9 @@ bool http_url_decode(const char *text, size_t len, char out[static HTTP_URL_PART
 /* The inverse: append @text as a part of a URL. */
 void http_url_add(struct buf *out, const char *text);
 
+/* Append @text as a path of a URL: '/' stays, and so does all that RFC 3986 calls unreserved. */
+void http_url_add_path(struct buf *out, const char *text);
+
 /* Does @text have only letters, digits, '_', '-' and '.': what needs no quotes anywhere? */
 bool http_url_is_name(const char *text);
 
