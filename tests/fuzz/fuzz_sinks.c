@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "sink/files.h"
+#include "sink/objects.h"
 #include "sink/otlp.h"
 #include "sink/sink.h"
 
@@ -53,7 +53,7 @@ static void check_service(const char *service)
 	struct buf name;
 
 	buf_init(&name, BUF_NO_MAX);
-	files_add_name(&name, service);
+	sink_add_plain(&name, service);
 	if (!name.len || name.len > 120 || *name.data == '.' || strchr(name.data, '/'))
 		abort();
 	buf_deinit(&name);

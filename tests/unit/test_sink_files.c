@@ -16,7 +16,7 @@
 #include "base/fs.h"
 #include "encode/decode.h"
 #include "scratch.h"
-#include "sink/files.h"
+#include "sink/objects.h"
 #include "sink/pieces.h"
 #include "sink_fixture.h"
 
@@ -214,15 +214,15 @@ static void test_names(void **state)
 	buf_init(&other, BUF_NO_MAX);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		buf_reset(&out);
-		files_add_name(&out, cases[i].name);
+		sink_add_plain(&out, cases[i].name);
 		assert_string_equal(buf_cstr(&out), cases[i].wanted);
 	}
 	memset(name, 'a', sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	buf_reset(&out);
-	files_add_name(&out, name);
+	sink_add_plain(&out, name);
 	name[sizeof(name) - 2] = 'b';
-	files_add_name(&other, name);
+	sink_add_plain(&other, name);
 	assert_int_equal(out.len, 120);
 	assert_int_equal(other.len, 120);
 	assert_string_not_equal(buf_cstr(&out), buf_cstr(&other));

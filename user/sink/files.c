@@ -3,25 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/fs.h"
-#include "base/hmap.h"
-#include "base/json.h"
-#include "encode/encoder.h"
-#include "sink/pieces.h"
+#include "sink/objects.h"
 
 enum {
 	FOLDER_MODE = 0750, /* less the umask */
-	NAME_MAX_BYTES = 120, /* so that three of them fit into a name */
-	HASH_BYTES = 17, /* '~' and 16 digits */
-	UTC_BYTES = 17,
 	FOLDERS_MAX = 64, /* open at once */
 };
 
@@ -35,6 +27,8 @@ struct files {
 	struct sink sink;
 	char *dir; /* owned */
 	uint32_t id; /* of the host's store */
+	int dir_fd; /* while windows are sent; owned */
+	const struct buf *at; /* while windows are sent: what is being made, for messages */
 	/* Those whose files' names are not on the disk yet: a round puts many into each. */
 	struct folder folders[FOLDERS_MAX];
 	size_t folder_cnt;
@@ -97,7 +91,7 @@ static int open_sink(const char *url, const struct sink_opts *opts, struct sink 
 	files = err ? NULL : calloc(1, sizeof(*files));
 	if (files) {
 		files->dir = strdup(buf_cstr(&name) + strlen("file:"));
-		files->id = (uint32_t)(hash_bytes(opts->host_id, strlen(opts->host_id)) >> 32);
+		files->id = sink_store_id(opts->host_id);
 	}
 	buf_deinit(&name);
 	if (err)
@@ -108,58 +102,6 @@ static int open_sink(const char *url, const struct sink_opts *opts, struct sink 
 	}
 	*out = &files->sink;
 	return 0;
-}
-
-/* --- Names --- */
-
-static bool is_plain(char chr, bool is_first)
-{
-	return (chr >= 'a' && chr <= 'z') || (chr >= 'A' && chr <= 'Z') ||
-	       (chr >= '0' && chr <= '9') || chr == '_' || chr == '-' || (chr == '.' && !is_first);
-}
-
-void files_add_name(struct buf *out, const char *name)
-{
-	const size_t begin = out->len;
-
-	if (!*name)
-		buf_add_str(out, "(none)");
-	for (const char *chr = name; *chr; chr++) {
-		if (is_plain(*chr, chr == name))
-			buf_add_char(out, *chr);
-		else
-			buf_printf(out, "%%%02X", (unsigned char)*chr);
-	}
-	if (out->err || out->len - begin <= NAME_MAX_BYTES)
-		return;
-	out->len = begin + NAME_MAX_BYTES - HASH_BYTES;
-	buf_printf(out, "~%016" PRIx64, hash_bytes(name, strlen(name)));
-}
-
-static void add_time(struct buf *out, uint64_t time_ns)
-{
-	char utc[UTC_BYTES];
-
-	clock_format_utc(time_ns, utc);
-	buf_add_str(out, utc);
-}
-
-/* The file of @piece in its folder. Batches of one kind differ in their types: each has a number
- * but the first. */
-static void add_file_name(const struct files *files, const struct sink_window *window,
-			  const struct sink_piece *piece, struct buf *out)
-{
-	unsigned int before = 0;
-
-	for (const struct sink_batch *batch = window->batches; batch < piece->batch; batch++)
-		before += !strcmp(batch->kind, piece->batch->kind);
-	add_time(out, window->start_ns);
-	buf_add_char(out, '-');
-	files_add_name(out, sink_label_str(window->dict, piece->label_set, "host"));
-	buf_printf(out, "-%08" PRIx32 "-%" PRIu64, files->id, window->seq);
-	if (before)
-		buf_printf(out, ".%u", before);
-	buf_add_str(out, ".pb.gz");
 }
 
 /* --- Folders and files --- */
@@ -236,27 +178,25 @@ static int add_folder(struct files *files, const char *name, int fd)
 	return fd;
 }
 
-/* The folder @name ("SERVICE/KIND", "(lost)") below @dir. A borrowed fd or negative errno. */
-static int find_folder(struct files *files, int dir, struct buf *name)
+/* The folder @name ("SERVICE/KIND", "(lost)"). A borrowed fd or negative errno. */
+static int find_folder(struct files *files, struct buf *name)
 {
 	_cleanup_close_ int service = -1;
 	char *slash;
 	int fd;
 
-	if (name->err)
-		return name->err;
 	for (size_t i = 0; i < files->folder_cnt; i++)
 		if (!strcmp(buf_cstr(&files->folders[i].name), buf_cstr(name)))
 			return files->folders[i].fd;
 	slash = strchr(name->data, '/');
 	if (slash) {
 		*slash = '\0';
-		service = open_folder(dir, name->data);
+		service = open_folder(files->dir_fd, name->data);
 		*slash = '/';
 		if (service < 0)
 			return service;
 	}
-	fd = open_folder(slash ? service : dir, slash ? slash + 1 : name->data);
+	fd = open_folder(slash ? service : files->dir_fd, slash ? slash + 1 : name->data);
 	return fd < 0 ? fd : add_folder(files, buf_cstr(name), fd);
 }
 
@@ -286,109 +226,44 @@ static int write_file(struct files *files, int folder, const char *name, const s
 
 /* --- Windows --- */
 
-static int encode(const struct sink_window *window, const struct sink_piece *piece, struct buf *out)
+static int put_object(void *arg, struct sink_object *object)
 {
-	struct profile prof;
-	int err = sink_piece_profile(window, piece, NULL, &prof);
-
-	if (err)
-		return err;
-	err = encoder_pprof.encode(&prof, &(const struct encoder_opts){.by = NULL}, out);
-	profile_deinit(&prof);
-	return err;
-}
-
-/* @name has what was being written when it failed. */
-static int write_piece(struct files *files, int dir, const struct sink_window *window,
-		       const struct sink_piece *piece, struct buf *name)
-{
-	_cleanup_(buf_deinit) struct buf data;
+	struct files *files = arg;
 	int folder, err;
 
-	buf_init(&data, BUF_NO_MAX);
-	buf_reset(name);
-	files_add_name(name, sink_label_str(window->dict, piece->label_set, "service"));
-	buf_add_char(name, '/');
-	files_add_name(name, piece->batch->kind);
-	folder = find_folder(files, dir, name);
+	files->at = &object->folder;
+	folder = find_folder(files, &object->folder);
 	if (folder < 0)
 		return folder;
-	buf_reset(name);
-	add_file_name(files, window, piece, name);
-	err = name->err ? name->err : encode(window, piece, &data);
+	files->at = &object->name;
+	err = write_file(files, folder, buf_cstr(&object->name), &object->data);
 	if (!err)
-		err = write_file(files, folder, buf_cstr(name), &data);
-	if (!err)
-		files->sink.counts.rows += piece->row_cnt;
+		files->sink.counts.rows += object->row_cnt;
 	return err;
-}
-
-static int write_window(struct files *files, int dir, const struct sink_window *window,
-			struct buf *name)
-{
-	_cleanup_(sink_pieces_deinit) struct sink_pieces pieces;
-	int err = sink_pieces_init(&pieces, window, sink_label_is_service, SIZE_MAX);
-
-	for (size_t i = 0; i < pieces.cnt && !err; i++)
-		err = write_piece(files, dir, &pieces.window, &pieces.items[i], name);
-	return err;
-}
-
-static void print_lost(const struct sink_window *window, struct buf *out)
-{
-	struct json js;
-
-	json_init(&js, out);
-	json_object_begin(&js);
-	json_kv_u64(&js, "start_ns", window->start_ns);
-	json_kv_u64(&js, "end_ns", window->end_ns);
-	json_kv_u64(&js, "windows", window->window_cnt);
-	json_kv_u64(&js, "samples", window->lost_samples);
-	json_kv_str(&js, "reason", window->lost);
-	json_object_end(&js);
-	buf_add_char(out, '\n');
-}
-
-static int write_lost(struct files *files, int dir, const struct sink_window *window,
-		      struct buf *name)
-{
-	_cleanup_(buf_deinit) struct buf text;
-	int folder;
-
-	buf_init(&text, BUF_NO_MAX);
-	buf_reset(name);
-	buf_add_str(name, "(lost)");
-	folder = find_folder(files, dir, name);
-	if (folder < 0)
-		return folder;
-	buf_reset(name);
-	add_time(name, window->start_ns);
-	buf_printf(name, "-%08" PRIx32 "-%" PRIu64 ".json", files->id, window->seq);
-	print_lost(window, &text);
-	return text.err || name->err ? -ENOMEM : write_file(files, folder, buf_cstr(name), &text);
 }
 
 static int send_windows(struct sink *sink, const struct sink_window *windows, size_t cnt,
 			struct buf *why)
 {
 	struct files *files = (struct files *)sink;
-	_cleanup_(buf_deinit) struct buf name;
-	_cleanup_close_ int dir = open_dir(files);
-	int err = dir < 0 ? dir : 0, synced;
+	_cleanup_(sink_object_deinit) struct sink_object object;
+	int err, synced;
 
-	buf_init(&name, BUF_NO_MAX);
+	sink_object_init(&object);
+	files->at = &object.name;
+	files->dir_fd = open_dir(files);
+	err = files->dir_fd < 0 ? files->dir_fd : 0;
 	for (size_t i = 0; i < cnt && !err; i++) {
-		if (windows[i].lost)
-			err = write_lost(files, dir, &windows[i], &name);
-		else
-			err = write_window(files, dir, &windows[i], &name);
+		err = sink_put_objects(&windows[i], files->id, put_object, files, &object);
 		sink->counts.windows += err ? 0 : windows[i].window_cnt;
 	}
 	synced = sync_folders(files);
 	err = err ? err : synced;
+	if (files->dir_fd >= 0)
+		close(files->dir_fd);
 	if (!err)
 		return 0;
-	buf_printf(why, "%s%s%s: %s", files->dir, name.len ? ": " : "", buf_cstr(&name),
+	buf_printf(why, "%s%s%s: %s", files->dir, files->at->len ? ": " : "", buf_cstr(files->at),
 		   strerror(-err));
 	/* That would be about the window. */
 	return err == -EINVAL ? -EIO : err;
