@@ -18,6 +18,7 @@ struct fake_answer {
 	uint32_t status;
 	int err; /* of http_send(): no answer arrives */
 	uint64_t retry_after_s;
+	const char *wanted; /* the header that was wanted; NULL: it has none */
 	const char *body; /* NULL: none */
 	size_t body_len;
 };
@@ -27,9 +28,10 @@ static struct {
 	size_t answer_cnt;
 	struct buf bodies[FAKE_REQUESTS_MAX];
 	size_t cnt; /* requests */
-	char target[256]; /* of the last one */
+	char target[2048], method[16]; /* of the last one */
 	struct buf headers; /* of the last one, a line each */
 	uint64_t retry_after_s;
+	const char *wanted;
 } fake;
 
 struct http {
@@ -73,6 +75,11 @@ struct http_traffic http_traffic(const struct http *http)
 	return (struct http_traffic){.sent_bytes = fake.cnt};
 }
 
+const char *http_wanted(const struct http *http)
+{
+	return fake.wanted ? fake.wanted : "";
+}
+
 uint64_t http_retry_after_s(const struct http *http)
 {
 	return fake.retry_after_s;
@@ -87,12 +94,15 @@ int http_send(struct http *http, const struct http_request *request, struct buf 
 
 	assert_true(fake.cnt < FAKE_REQUESTS_MAX);
 	snprintf(fake.target, sizeof(fake.target), "%s", request->url);
+	snprintf(fake.method, sizeof(fake.method), "%s",
+		 request->method ? request->method : "POST");
 	buf_reset(&fake.headers);
 	for (const char *const *header = request->headers; *header; header++)
 		buf_printf(&fake.headers, "%s\n", *header);
 	buf_init(&fake.bodies[fake.cnt], BUF_NO_MAX);
 	buf_add(&fake.bodies[fake.cnt++], request->body, request->body_len);
 	fake.retry_after_s = next->err ? 0 : next->retry_after_s;
+	fake.wanted = next->err ? NULL : next->wanted;
 	if (next->err)
 		return next->err;
 	if (next->body)

@@ -166,32 +166,49 @@ static int take_url(struct remote *remote, const struct remote_url *url)
 
 	if (*url->tenant)
 		snprintf(remote->tenant, sizeof(remote->tenant), "X-Scope-OrgID: %s", url->tenant);
-	snprintf(remote->ca_file, sizeof(remote->ca_file), "%s", url->ca_file);
 	buf_printf(&remote->target, "http%s://%s:%u%s%s", url->is_tls ? "s" : "", url->at.host,
 		   url->at.port, url->path, remote->kind->path);
 	list_headers(remote);
 	return err ? err : remote->target.err;
 }
 
-void remote_close(struct sink *sink)
+int remote_init(struct remote *remote, const struct remote_kind *kind, const struct sink_opts *opts,
+		struct buf *why)
 {
-	struct remote *remote = (struct remote *)sink;
-
-	http_close(remote->http);
-	buf_deinit(&remote->target);
-	explicit_bzero(remote->user, sizeof(remote->user));
-	free(remote);
-}
-
-int remote_open(const struct remote_kind *kind, const char *url, const struct sink_opts *opts,
-		struct sink **out, struct buf *why)
-{
-	struct http_opts http = {
+	const struct http_opts http = {
+		.ca_file = *remote->ca_file ? remote->ca_file : NULL,
 		.timeout_ms = TIMEOUT_MS,
 		.send_bytes_per_s = opts->bytes_per_s,
 		.is_cancelled = opts->is_cancelled,
 		.arg = opts->arg,
 	};
+	int err;
+
+	remote->kind = kind;
+	strncpy(remote->host_id, opts->host_id, sizeof(remote->host_id) - 1);
+	buf_init(&remote->target, BUF_NO_MAX);
+	err = http_open(&http, &remote->http);
+	if (err)
+		buf_add_str(why, err == -ENOSYS ? http_missing() : strerror(-err));
+	return err;
+}
+
+void remote_deinit(struct remote *remote)
+{
+	http_close(remote->http);
+	buf_deinit(&remote->target);
+	explicit_bzero(remote->user, sizeof(remote->user));
+}
+
+void remote_close(struct sink *sink)
+{
+	remote_deinit((struct remote *)sink);
+	free(sink);
+}
+
+int remote_open(const struct remote_kind *kind, const char *url, const struct sink_opts *opts,
+		struct sink **out, struct buf *why)
+{
 	struct remote_url parsed;
 	int err = parse(kind, url, &parsed, why);
 	struct remote *remote = err ? NULL : calloc(1, sizeof(*remote));
@@ -200,17 +217,14 @@ int remote_open(const struct remote_kind *kind, const char *url, const struct si
 		explicit_bzero(&parsed, sizeof(parsed));
 		return err ? err : -ENOMEM;
 	}
-	remote->kind = kind;
-	strncpy(remote->host_id, opts->host_id, sizeof(remote->host_id) - 1);
-	buf_init(&remote->target, BUF_NO_MAX);
-	err = take_url(remote, &parsed);
-	explicit_bzero(&parsed, sizeof(parsed));
-	if (*remote->ca_file)
-		http.ca_file = remote->ca_file;
+	memcpy(remote->ca_file, parsed.ca_file, sizeof(remote->ca_file));
+	err = remote_init(remote, kind, opts, why);
 	if (!err)
-		err = http_open(&http, &remote->http);
+		err = take_url(remote, &parsed);
+	explicit_bzero(&parsed, sizeof(parsed));
 	if (err) {
-		buf_add_str(why, err == -ENOSYS ? http_missing() : strerror(-err));
+		if (!why->len)
+			buf_add_str(why, strerror(-err));
 		remote_close(&remote->sink);
 		return err;
 	}
@@ -220,8 +234,7 @@ int remote_open(const struct remote_kind *kind, const char *url, const struct si
 
 /* --- Posting --- */
 
-/* What a status means: errors of remote_post(). */
-static int errno_of(const struct remote_kind *kind, uint32_t status)
+int remote_errno(const struct remote_kind *kind, uint32_t status)
 {
 	switch (status) {
 	case 200 ... 299:
@@ -258,6 +271,13 @@ static void explain_transport(const struct remote *remote, int err, struct buf *
 		buf_add_str(why, ": its answer is too large");
 }
 
+void remote_explain_wait(const struct remote *remote, struct buf *why)
+{
+	if (remote->sink.retry_after_ns)
+		buf_printf(why, ": not before %llu s are over",
+			   remote->sink.retry_after_ns / NSEC_PER_SEC);
+}
+
 static void explain_status(const struct remote *remote, uint32_t status, const struct buf *answer,
 			   struct buf *why)
 {
@@ -274,12 +294,10 @@ static void explain_status(const struct remote *remote, uint32_t status, const s
 			   ": name another user and password as USER:PASSWORD@ in the URL, or in "
 			   "$%s and $%s",
 			   kind->user_variable, kind->password_variable);
-	else if (errno_of(kind, status) == -EACCES)
+	else if (remote_errno(kind, status) == -EACCES)
 		buf_printf(why, ": is that a receiver of %s, and %s below the URL's path?",
 			   kind->scheme, kind->path);
-	if (remote->sink.retry_after_ns)
-		buf_printf(why, ": not before %llu s are over",
-			   remote->sink.retry_after_ns / NSEC_PER_SEC);
+	remote_explain_wait(remote, why);
 }
 
 static int pack(const struct buf *body, struct buf *out)
@@ -291,6 +309,24 @@ static int pack(const struct buf *body, struct buf *out)
 	return gzip_writer_finish(&writer);
 }
 
+int remote_exchange(struct remote *remote, const struct http_request *request, struct buf *answer,
+		    uint32_t *status, struct buf *why)
+{
+	uint64_t wait_s;
+	int err;
+
+	buf_reset(answer);
+	answer->max_bytes = ANSWER_MAX_BYTES;
+	err = http_send(remote->http, request, answer, status);
+	remote->sink.counts.sent_bytes = http_traffic(remote->http).sent_bytes;
+	wait_s = http_retry_after_s(remote->http);
+	wait_s = wait_s < RETRY_AFTER_MAX_S ? wait_s : RETRY_AFTER_MAX_S;
+	remote->sink.retry_after_ns = wait_s * NSEC_PER_SEC;
+	if (err)
+		explain_transport(remote, err, why);
+	return err;
+}
+
 int remote_post(struct remote *remote, const struct buf *body, struct buf *answer, struct buf *why)
 {
 	_cleanup_(buf_deinit) struct buf packed = {0};
@@ -299,7 +335,6 @@ int remote_post(struct remote *remote, const struct buf *body, struct buf *answe
 		.url = buf_cstr(&remote->target),
 		.headers = remote->headers,
 	};
-	uint64_t wait_s;
 	uint32_t status = 0;
 	int err = body->err;
 
@@ -312,18 +347,10 @@ int remote_post(struct remote *remote, const struct buf *body, struct buf *answe
 	}
 	request.body = sent->data;
 	request.body_len = sent->len;
-	buf_reset(answer);
-	answer->max_bytes = ANSWER_MAX_BYTES;
-	err = http_send(remote->http, &request, answer, &status);
-	remote->sink.counts.sent_bytes = http_traffic(remote->http).sent_bytes;
-	wait_s = http_retry_after_s(remote->http);
-	wait_s = wait_s < RETRY_AFTER_MAX_S ? wait_s : RETRY_AFTER_MAX_S;
-	remote->sink.retry_after_ns = wait_s * NSEC_PER_SEC;
-	if (err) {
-		explain_transport(remote, err, why);
+	err = remote_exchange(remote, &request, answer, &status, why);
+	if (err)
 		return err;
-	}
-	err = errno_of(remote->kind, status);
+	err = remote_errno(remote->kind, status);
 	if (err)
 		explain_status(remote, status, answer, why);
 	return err;
@@ -340,11 +367,12 @@ int remote_send(struct remote *remote, const struct sink_window *windows, size_t
 	for (size_t i = 0; i < cnt; i++) {
 		const struct sink_window *window = &windows[i];
 		const uint64_t rows = counts->rows;
-		int err;
+		int err = 0;
 
 		if (window->last_seq <= remote->acked_seq)
 			continue;
-		err = window->lost ? 0 : send_one(remote, window, why);
+		if (!window->lost || remote->kind->takes_lost)
+			err = send_one(remote, window, why);
 		if (err == -ENOMEM && !why->len)
 			buf_add_str(why, strerror(ENOMEM));
 		if (err) {

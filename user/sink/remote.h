@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Receivers of whole profiles over HTTP:
+ * Receivers over HTTP, what they have in common: who of a round has been taken already, bounds,
+ * errors. Those of whole profiles have URLs that are alike, too:
  *
  *	SCHEME+http://[USER:PASSWORD@]HOST[:PORT][/PATH][?tenant=NAME][&ca=FILE]
  *
@@ -9,8 +10,8 @@
  * $SCHEME_PASSWORD (in capitals), so that a password need not be in a command line. The tenant is
  * sent as X-Scope-OrgID. PATH goes before that of the protocol.
  *
- * They are at least once: where an answer does not arrive, what was sent is sent again. What one
- * has taken of a round is not sent a second time for another window's sake.
+ * Where an answer does not arrive, what was sent is sent again. What one has taken of a round is
+ * not sent a second time for another window's sake.
  */
 #ifndef BPFPROF_SINK_REMOTE_H
 #define BPFPROF_SINK_REMOTE_H
@@ -21,6 +22,7 @@
 
 #include "base/buf.h"
 #include "http/http.h"
+#include "http/url.h"
 #include "sink/sink.h"
 
 enum {
@@ -37,9 +39,10 @@ struct remote_kind {
 	uint16_t port; /* where the URL has none */
 	bool is_packed; /* bodies are compressed */
 	bool may_pass; /* a 5xx that is none of 502, 503, 504: else it is a refusal */
+	bool takes_lost; /* it can be told of windows that are lost */
 };
 
-/* Such a sink. */
+/* Such a sink, or what one begins with. */
 struct remote {
 	struct sink sink;
 	const struct remote_kind *kind; /* static */
@@ -48,7 +51,7 @@ struct remote {
 	struct buf target; /* where to post to */
 	char user[REMOTE_HEADER_MAX], tenant[REMOTE_HEADER_MAX]; /* headers, or "" */
 	const char *headers[8];
-	char ca_file[256];
+	char ca_file[HTTP_URL_PART_MAX];
 	uint64_t acked_seq; /* windows up to here were taken, since it was opened */
 };
 
@@ -63,14 +66,36 @@ int remote_open(const struct remote_kind *kind, const char *url, const struct si
 void remote_close(struct sink *sink);
 
 /*
+ * For those that embed it, zeroed: begin, after ca_file was set ("": none), and end. @kind has but
+ * what is not about URLs. 0, or negative errno with the reason in @why; remote_deinit() in any
+ * case.
+ */
+int remote_init(struct remote *remote, const struct remote_kind *kind, const struct sink_opts *opts,
+		struct buf *why);
+void remote_deinit(struct remote *remote);
+
+/*
+ * Send @request. 0 with the answer's *@status and body in @answer, and the sink's retry_after_ns as
+ * the answer has it; or http_send()'s error, @why then has the reason and how to mend it.
+ */
+int remote_exchange(struct remote *remote, const struct http_request *request, struct buf *answer,
+		    uint32_t *status, struct buf *why);
+
+/* What @status means: an error of remote_post(). */
+int remote_errno(const struct remote_kind *kind, uint32_t status);
+
+/* Append to @why how long the receiver wants to be left alone, where it does. */
+void remote_explain_wait(const struct remote *remote, struct buf *why);
+
+/*
  * Post @body. 0 with the answer's body in @answer; -EINVAL: it is refused for what it is; -EACCES:
  * for who asks, or where; -EAGAIN: later, not before the sink's retry_after_ns; or http_send()'s.
  * @why has the reason then, and how to mend it.
  */
 int remote_post(struct remote *remote, const struct buf *body, struct buf *answer, struct buf *why);
 
-/* send() of struct sink_ops: each window by @send_one, which adds to the sink's counts.rows. Of
- * those that are lost nothing can be told. */
+/* send() of struct sink_ops: each window by @send_one, which adds to the sink's counts.rows; those
+ * that are lost, too, where the kind takes them. */
 int remote_send(struct remote *remote, const struct sink_window *windows, size_t cnt,
 		int (*send_one)(struct remote *remote, const struct sink_window *window,
 				struct buf *why),

@@ -7,12 +7,10 @@
 #include "sink/files.h"
 #include "sink/otlp.h"
 #include "sink/pyroscope.h"
+#include "sink/s3.h"
 
 static const struct sink_ops *const kinds[] = {
-	&clickhouse_sink,
-	&files_sink,
-	&pyroscope_sink,
-	&otlp_sink,
+	&clickhouse_sink, &files_sink, &s3_sink, &pyroscope_sink, &otlp_sink,
 };
 
 static const struct sink_ops *find(const char *url, struct buf *why)
@@ -21,7 +19,7 @@ static const struct sink_ops *find(const char *url, struct buf *why)
 		if (kinds[i]->is_url(url))
 			return kinds[i];
 	buf_add_str(why, "not the URL of a sink (wanted: clickhouse://HOST/DATABASE, file:/DIR, "
-			 "pyroscope+http://HOST or otlp+http://HOST)");
+			 "s3://BUCKET/PREFIX, pyroscope+http://HOST or otlp+http://HOST)");
 	return NULL;
 }
 
