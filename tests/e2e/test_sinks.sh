@@ -4,46 +4,9 @@
 # timeout: 120
 # beside others
 set -u
-. tests/e2e/cases.sh
-
-out=$tmp/out
-store=$tmp/store.db
-mkdir -p "$out"
-children=()
-trap 'kill "${children[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$tmp"' EXIT
-unset http_proxy https_proxy
-LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
-
-bp()
-{
-	"$BUILD/bpfprof" "$@"
-}
-
-same()
-{
-	diff <(echo "$1") <(echo "$2") && [ -n "$1" ]
-}
-
-# forget_cursors STORE: it is shipped again from the start, everywhere.
-forget_cursors()
-{
-	python3 -c '
-import sqlite3, sys
-store = sqlite3.connect(sys.argv[1])
-store.execute("UPDATE sink SET seq=0")
-store.commit()' "$1"
-}
-
-"$tmp/fleet_store" "$store" 1 120 >"$log" || exit 1
-truth=$(python3 tests/e2e/sink_truth.py "$BUILD/bpfprof" "$store")
+. tests/e2e/sinks.sh
 
 # --- Files ---
-
-# content FOLDER: every file's name, and a hash of it.
-content()
-{
-	(cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
-}
 
 files=$tmp/profiles
 holds "a store as files" bpfprof_into 0 files store ship --store "$store" --to "file:$files/"
@@ -96,36 +59,9 @@ holds "... is told" told "the folder's full name is wanted: file:/DIR" relative.
 # serve FAULT...: a receiver of its own at $port; the store has shipped nothing yet.
 serve()
 {
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-	python3 tests/e2e/sink_server.py "$port" "$@" 2>>"$log" &
-	children+=($!)
-	for _ in $(seq 200); do
-		(: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null && break
-		sleep 0.05
-	done
+	pick_port
+	listen_at_port sink_server.py "$@"
 	forget_cursors "$store"
-}
-
-# what [PATH]: the receiver has got.
-what()
-{
-	curl -s -m 20 "http://127.0.0.1:$port/${1:-}"
-}
-
-# fact NAME: what /facts says of it; 0 where it says nothing.
-fact()
-{
-	what "facts/$1"
-}
-
-# ship_to_end URL: until it says that all is there.
-ship_to_end()
-{
-	tries=0
-	until bp store ship --store "$store" --to "$1" 2>>"$out/tries"; do
-		tries=$((tries + 1))
-		[ $tries -lt 50 ] || return 1
-	done
 }
 
 clean()

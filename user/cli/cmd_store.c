@@ -62,6 +62,7 @@ static const struct opts_example store_examples[] = {
 	 "of a fleet store, once a day"},
 	{"bpfprof store ship --to clickhouse://db.example/profiles", "into it, what it lacks"},
 	{"bpfprof store ship --to file:/srv/profiles", "a pprof of each service and minute"},
+	{"bpfprof store ship --to 's3://profiles/prod?region=eu-west-1'", "the same into a bucket"},
 	{"bpfprof store ship --to otlp+http://collector.example", "as OTLP profiles"},
 	{"bpfprof store rollup --store clickhouse://db.example/profiles", "sums by hour and day"},
 	{"bpfprof store upload --store clickhouse://db.example/profiles build/server",

@@ -18,7 +18,7 @@
 #include "clickhouse/schema.h"
 #include "store/shipper.h"
 
-enum { WAITS_MAX = 10 /* of one shipping */ };
+enum { WAITS_MAX = 10 /* of one shipping */, BACKOFFS_MAX = 5 /* in a row, of 15 s in all */ };
 
 #define WAIT_MAX_NS (60 * NSEC_PER_SEC)
 
@@ -250,14 +250,16 @@ static void close_shipper(struct shipper **shipper)
 	shipper_close(*shipper);
 }
 
-/* The sink asks to be left alone for a while: leave it alone, where that is not long. */
-static bool wait_as_asked(const struct shipper *shipper)
+/* The sink cannot take anything now, for the @failures-th time in a row: leave it alone for as long
+ * as it asks for, where that is not long, or longer each time. */
+static bool wait_for_sink(const struct shipper *shipper, uint32_t failures)
 {
-	const uint64_t wait_ns = shipper_status(shipper)->retry_after_ns;
+	const uint64_t asked_ns = shipper_status(shipper)->retry_after_ns;
+	const uint64_t wait_ns = asked_ns ? asked_ns : shipper_backoff_ns(failures);
 	struct timespec left = {.tv_sec = (time_t)(wait_ns / NSEC_PER_SEC),
 				.tv_nsec = (long)(wait_ns % NSEC_PER_SEC)};
 
-	if (!wait_ns || wait_ns > WAIT_MAX_NS)
+	if (wait_ns > WAIT_MAX_NS || (!asked_ns && failures > BACKOFFS_MAX))
 		return false;
 	while (nanosleep(&left, &left) && errno == EINTR)
 		;
@@ -267,7 +269,7 @@ static bool wait_as_asked(const struct shipper *shipper)
 /* A refusal is followed by another attempt, which finds out which window it is about. */
 static int ship_all(struct shipper *shipper, struct buf *why)
 {
-	uint32_t refusals = 0, waits = 0;
+	uint32_t refusals = 0, waits = 0, failures = 0;
 	bool goes_on;
 	int err;
 
@@ -275,8 +277,10 @@ static int ship_all(struct shipper *shipper, struct buf *why)
 		buf_reset(why);
 		err = shipper_step(shipper, true, why);
 		refusals = err == -EINVAL ? refusals + 1 : 0;
-		goes_on = err > 0 || (err == -EINVAL && refusals < 3) ||
-			  (err == -EAGAIN && waits++ < WAITS_MAX && wait_as_asked(shipper));
+		failures = err == -EAGAIN ? failures + 1 : 0;
+		goes_on =
+			err > 0 || (err == -EINVAL && refusals < 3) ||
+			(err == -EAGAIN && waits++ < WAITS_MAX && wait_for_sink(shipper, failures));
 	} while (goes_on);
 	return err;
 }
