@@ -109,7 +109,7 @@ static const char plain_text[] = "Content-Type: text/plain";
 static const char gzip_encoding[] = "Content-Encoding: gzip";
 
 /* To the same machine bytes cost less than to compress them. */
-static bool is_near(const struct ch_host *host)
+static bool is_near(const struct http_host *host)
 {
 	return !strncmp(host->name, "127.", strlen("127.")) || !strcmp(host->name, "localhost") ||
 	       !strcmp(host->name, "[::1]");
@@ -117,7 +117,7 @@ static bool is_near(const struct ch_host *host)
 
 static void add_url(const struct ch_client *client, const struct message *message, struct buf *url)
 {
-	const struct ch_host *host = &client->url.hosts[client->host];
+	const struct http_host *host = &client->url.hosts[client->host];
 
 	buf_printf(url, "http%s://%s:%u/?wait_end_of_query=1", client->url.is_tls ? "s" : "",
 		   host->name, host->port);
@@ -179,13 +179,6 @@ static int send_once(struct ch_client *client, const struct message *message, st
 	return client->error.err;
 }
 
-/* Is nobody there, or not any more? */
-static bool is_gone(int err)
-{
-	return err == -ECONNREFUSED || err == -EHOSTUNREACH || err == -ECONNRESET ||
-	       err == -ETIMEDOUT;
-}
-
 /* The same of all hosts, beginning with the one that answered last. */
 static int send_request(struct ch_client *client, const struct message *message, struct buf *answer)
 {
@@ -193,9 +186,9 @@ static int send_request(struct ch_client *client, const struct message *message,
 
 	for (size_t i = 0; i < client->url.host_cnt; i++) {
 		err = send_once(client, message, answer);
-		if (is_gone(err) || err == -EAGAIN)
+		if (http_is_gone(err) || err == -EAGAIN)
 			client->host = (client->host + 1) % client->url.host_cnt;
-		if (!is_gone(err))
+		if (!http_is_gone(err))
 			break;
 	}
 	return err;

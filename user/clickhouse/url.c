@@ -21,31 +21,15 @@ bool ch_url_is(const char *text)
 	return !strncmp(text, "clickhouse:", 11) || !strncmp(text, "clickhouses:", 12);
 }
 
-/* The first has the user before it, for all. */
 static const char *take_hosts(const char *text, size_t len, struct ch_url *url)
 {
-	const char *const end = text + len, *const at = memrchr(text, '@', len);
-	const char *comma = memchr(at ? at : text, ',', (size_t)(end - (at ? at : text)));
-	const char *why = NULL;
+	struct http_authority first = {.port = url->is_tls ? CH_PORT_TLS : CH_PORT};
+	const char *why = http_hosts_parse(text, len, &first, url->hosts, &url->host_cnt);
 
-	while (!why && url->host_cnt < CH_URL_HOSTS_MAX) {
-		struct http_authority one = {.port = url->is_tls ? CH_PORT_TLS : CH_PORT};
-		struct ch_host *host = &url->hosts[url->host_cnt];
-
-		why = http_authority_parse(text, (size_t)((comma ? comma : end) - text), &one);
-		if (!url->host_cnt++) {
-			memcpy(url->user, one.user, sizeof(url->user));
-			memcpy(url->password, one.password, sizeof(url->password));
-		}
-		memcpy(host->name, one.host, sizeof(host->name));
-		host->port = one.port;
-		explicit_bzero(&one, sizeof(one));
-		if (!comma)
-			return why;
-		text = comma + 1;
-		comma = memchr(text, ',', (size_t)(end - text));
-	}
-	return why ? why : "it has more than 16 hosts";
+	memcpy(url->user, first.user, sizeof(url->user));
+	memcpy(url->password, first.password, sizeof(url->password));
+	explicit_bzero(&first, sizeof(first));
+	return why;
 }
 
 static const char *take_tail(const char *text, struct ch_url *url)
@@ -104,7 +88,6 @@ int ch_url_parse(const char *text, struct ch_url *out, const char **why)
 void ch_url_print(const struct ch_url *url, struct buf *out)
 {
 	buf_printf(out, "clickhouse%s://", url->is_tls ? "s" : "");
-	for (size_t i = 0; i < url->host_cnt; i++)
-		buf_printf(out, "%s%s:%u", i ? "," : "", url->hosts[i].name, url->hosts[i].port);
+	http_hosts_print(url->hosts, url->host_cnt, out);
 	buf_printf(out, "/%s", url->database);
 }

@@ -20,21 +20,15 @@
 
 enum {
 	CH_URL_PART_MAX = HTTP_URL_PART_MAX, /* of each part, with its NUL */
-	CH_URL_HOSTS_MAX = 16,
 	CH_PORT = 8123, /* where the URL has none */
 	CH_PORT_TLS = 8443,
 };
 
 #define CH_DATABASE "bpfprof" /* where the URL has none */
 
-struct ch_host {
-	char name[CH_URL_PART_MAX]; /* "[::1]" with its brackets */
-	uint16_t port;
-};
-
 struct ch_url {
 	bool is_tls;
-	struct ch_host hosts[CH_URL_HOSTS_MAX];
+	struct http_host hosts[HTTP_HOSTS_MAX];
 	size_t host_cnt; /* at least 1 */
 	char database[CH_URL_PART_MAX];
 	char user[CH_URL_PART_MAX]; /* "default" where nothing says another */

@@ -7,6 +7,7 @@
 #ifndef BPFPROF_HTTP_HTTP_H
 #define BPFPROF_HTTP_HTTP_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,13 @@ void http_close(struct http *http); /* NULL is fine */
  */
 int http_send(struct http *http, const struct http_request *request, struct buf *answer,
 	      uint32_t *status);
+
+/* Of what http_send() returned: is nobody there, or not any more? */
+static inline bool http_is_gone(int err)
+{
+	return err == -ECONNREFUSED || err == -EHOSTUNREACH || err == -ECONNRESET ||
+	       err == -ETIMEDOUT;
+}
 
 /* What went wrong last, "" if nothing did. Borrowed until the next request. */
 const char *http_error(const struct http *http);

@@ -134,6 +134,40 @@ const char *http_authority_parse(const char *text, size_t len, struct http_autho
 	return take_host(text, len, out);
 }
 
+/* What separates them are the commas behind the user. */
+const char *http_hosts_parse(const char *text, size_t len, struct http_authority *first,
+			     struct http_host hosts[static HTTP_HOSTS_MAX], size_t *cnt)
+{
+	const char *const end = text + len, *const at = memrchr(text, '@', len);
+	const char *comma = memchr(at ? at : text, ',', (size_t)(end - (at ? at : text)));
+	const uint16_t port = first->port;
+	const char *why = NULL;
+
+	for (*cnt = 0; !why && *cnt < HTTP_HOSTS_MAX; ++*cnt) {
+		struct http_authority one = {.port = port};
+
+		why = http_authority_parse(text, (size_t)((comma ? comma : end) - text), &one);
+		memcpy(hosts[*cnt].name, one.host, sizeof(one.host));
+		hosts[*cnt].port = one.port;
+		if (!*cnt)
+			*first = one;
+		explicit_bzero(&one, sizeof(one));
+		if (!comma) {
+			++*cnt;
+			return why;
+		}
+		text = comma + 1;
+		comma = memchr(text, ',', (size_t)(end - text));
+	}
+	return why ? why : "it has more than 16 hosts";
+}
+
+void http_hosts_print(const struct http_host *hosts, size_t cnt, struct buf *out)
+{
+	for (size_t i = 0; i < cnt; i++)
+		buf_printf(out, "%s%s:%u", i ? "," : "", hosts[i].name, hosts[i].port);
+}
+
 /* Where the password of the URL whose authority begins at @text is; *@len_out bytes. NULL: none. */
 static const char *find_password(const char *text, size_t *len_out)
 {

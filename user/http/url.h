@@ -17,11 +17,30 @@ struct http_authority {
 	uint16_t port;
 };
 
+enum { HTTP_HOSTS_MAX = 16 };
+
+/* One of several, any of which can be asked. */
+struct http_host {
+	char name[HTTP_URL_PART_MAX]; /* "[::1]" with its brackets */
+	uint16_t port;
+};
+
 /*
  * The first @len bytes of @text, which are up to a '/' or '?'. A port that it does not have stays
  * what it was in @out. NULL; or what is wrong with it (static), and @out is not to be used.
  */
 const char *http_authority_parse(const char *text, size_t len, struct http_authority *out);
+
+/*
+ * The same of "[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...]": *@cnt hosts, at least one, into
+ * @hosts, each with the port that @first had where it has none; @first is the first of them, with
+ * the user for all.
+ */
+const char *http_hosts_parse(const char *text, size_t len, struct http_authority *first,
+			     struct http_host hosts[static HTTP_HOSTS_MAX], size_t *cnt);
+
+/* Append "HOST:PORT,HOST:PORT". */
+void http_hosts_print(const struct http_host *hosts, size_t cnt, struct buf *out);
 
 /* @len bytes of @text into @out, %XX decoded. False: too long, a '%' without two digits, or a
  * control byte. */
