@@ -27,8 +27,20 @@ static const struct {
 	[NATIVE_TEXT_ARRAY] = {"Array(String)", 0},
 };
 
-/* SerializationLowCardinality: the version, and what the numbers of words are like. */
-enum { WORDS_VERSION = 1, WORDS_U32 = 2, WORDS_ADDITIONAL = 1 << 9, WORDS_UPDATE = 1 << 10 };
+const char *native_type_name(enum native_type type)
+{
+	return types[type].name;
+}
+
+size_t native_type_bytes(enum native_type type)
+{
+	return types[type].bytes;
+}
+
+bool native_type_is_array(enum native_type type)
+{
+	return type >= NATIVE_U32_ARRAY;
+}
 
 int native_init(struct native_block *block, const struct native_table *table)
 {
@@ -145,8 +157,8 @@ void native_end_array(struct native_block *block)
 
 static void add_words(const struct strtab *words, uint64_t row_cnt, struct buf *out)
 {
-	rb_add_u64(out, WORDS_VERSION);
-	rb_add_u64(out, WORDS_U32 | WORDS_ADDITIONAL | WORDS_UPDATE);
+	rb_add_u64(out, NATIVE_WORDS_VERSION);
+	rb_add_u64(out, NATIVE_WORDS_FLAGS);
 	rb_add_u64(out, words->cnt);
 	for (uint32_t i = 0; i < words->cnt; i++)
 		rb_add_str(out, strtab_get(words, i));

@@ -7,6 +7,7 @@
 #ifndef BPFPROF_CLICKHOUSE_NATIVE_H
 #define BPFPROF_CLICKHOUSE_NATIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,11 +24,22 @@ enum native_type {
 	NATIVE_DATETIME, /* seconds since 1970, as u32 */
 	NATIVE_TEXT,
 	NATIVE_WORD, /* a LowCardinality(String) */
+	/* From here on arrays. */
 	NATIVE_U32_ARRAY,
 	NATIVE_U64_ARRAY,
 	NATIVE_I64_ARRAY,
 	NATIVE_TEXT_ARRAY,
 };
+
+const char *native_type_name(enum native_type type); /* of ClickHouse; static */
+size_t native_type_bytes(enum native_type type); /* of an element; 0: a text */
+bool native_type_is_array(enum native_type type);
+
+/*
+ * How words are written (ClickHouse's SerializationLowCardinality): the version, and that their
+ * numbers are u32 (2), of words that come with the block (1 << 9), and all of them (1 << 10).
+ */
+enum { NATIVE_WORDS_VERSION = 1, NATIVE_WORDS_FLAGS = 2 | 1 << 9 | 1 << 10 };
 
 struct native_column {
 	const char *name;
