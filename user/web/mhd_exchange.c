@@ -23,7 +23,16 @@
 #include "base/clock.h"
 #include "base/parse.h"
 
-enum exchange_state { EXCHANGE_NEW, EXCHANGE_RECEIVING, EXCHANGE_ANSWERED };
+enum exchange_state {
+	EXCHANGE_NEW,
+	EXCHANGE_RECEIVING,
+	EXCHANGE_REFUSED, /* it is answered when the body is there, which is thrown away */
+	EXCHANGE_ANSWERED,
+};
+
+/* For a body, besides the time for the rest of a request: who is bounded to less sends no such
+ * thing. */
+enum { BODY_BYTES_PER_S = 4 << 10 };
 
 struct exchange {
 	struct lane_job job; /* first: a job is its exchange */
@@ -38,12 +47,14 @@ struct exchange {
 	struct web_request request;
 	struct buf body;
 	struct web_reply reply;
-	size_t held_bytes;
+	size_t held_bytes; /* of the reply */
+	size_t body_bytes; /* that the body may have, and the server has counted */
 };
 
 static void exchange_free(struct exchange *exchange)
 {
 	atomic_fetch_sub(&exchange->server->held_bytes, exchange->held_bytes);
+	atomic_fetch_sub(&exchange->server->body_bytes, exchange->body_bytes);
 	web_target_deinit(&exchange->target);
 	buf_deinit(&exchange->target_why);
 	buf_deinit(&exchange->body);
@@ -57,6 +68,13 @@ static struct client *client_of(struct MHD_Connection *connection)
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
 	return info ? info->socket_context : NULL;
+}
+
+static size_t body_max(const struct exchange *exchange)
+{
+	const struct web_service *service = exchange->server->service;
+
+	return service ? service->body_bytes_max : WEB_BODY_BYTES_MAX;
 }
 
 void mhd_on_connection(void *server_ptr, struct MHD_Connection *connection, void **client_ptr,
@@ -90,7 +108,7 @@ void *mhd_on_target(void *server, const char *target, struct MHD_Connection *con
 	exchange->client = client;
 	exchange->connection = connection;
 	buf_init(&exchange->target_why, BUF_NO_MAX);
-	buf_init(&exchange->body, WEB_BODY_BYTES_MAX);
+	buf_init(&exchange->body, body_max(exchange));
 	web_reply_init(&exchange->reply);
 	exchange->target_err = web_target_parse(target, &exchange->target, &exchange->target_why);
 	if (client->exchange)
@@ -228,12 +246,61 @@ static bool is_from_elsewhere(const struct exchange *exchange)
 	       !web_host_is_plain(host);
 }
 
-static bool is_too_long(const struct exchange *exchange)
+/* What the head says of the body's length; false: nothing, or no number. */
+static bool body_length(const struct exchange *exchange, uint64_t *out)
 {
 	const char *text = header_of(exchange, "Content-Length");
+
+	return text && !parse_u64(text, out);
+}
+
+static bool is_too_long(const struct exchange *exchange)
+{
 	uint64_t len;
 
-	return text && (parse_u64(text, &len) || len > WEB_BODY_BYTES_MAX);
+	return header_of(exchange, "Content-Length") &&
+	       (!body_length(exchange, &len) || len > body_max(exchange));
+}
+
+/* A service takes bodies as far as all of them have room. */
+static void reserve_body(struct exchange *exchange)
+{
+	struct web_server *server = exchange->server;
+	uint64_t len = 0;
+
+	if (!server->service || exchange->request.method != WEB_POST)
+		return;
+	if (!body_length(exchange, &len)) {
+		fail(exchange, 411, "the body's length is needed (Content-Length)");
+		return;
+	}
+	if (atomic_fetch_add(&server->body_bytes, len) + len > server->service->bodies_bytes_max) {
+		atomic_fetch_sub(&server->body_bytes, len);
+		fail(exchange, 503, "too many large requests at once");
+		return;
+	}
+	exchange->body_bytes = len;
+	clients_await(&server->clients, exchange->client,
+		      CLIENT_REQUEST_S + len / BODY_BYTES_PER_S);
+}
+
+static const struct web_route *route_of(const struct exchange *exchange)
+{
+	const struct web_service *service = exchange->server->service;
+	const char *path = exchange->target.path;
+
+	return service ? web_service_route(service, path) : web_route_find(path);
+}
+
+static bool is_let_in(const struct exchange *exchange)
+{
+	const struct web_server *server = exchange->server;
+	const char *authorization = header_of(exchange, "Authorization");
+
+	if (exchange->route && exchange->route->is_public)
+		return true;
+	return server->service ? server->service->allow(server->host->arg, authorization)
+			       : web_secrets_allow(&server->secrets, authorization);
 }
 
 static void take_method(struct exchange *exchange, const char *name)
@@ -251,9 +318,8 @@ static bool check_head(struct exchange *exchange, const char *method)
 
 	take_method(exchange, method);
 	if (!exchange->target_err)
-		exchange->route = web_route_find(exchange->target.path);
-	if (!(exchange->route && exchange->route->is_public) &&
-	    !web_secrets_allow(&exchange->server->secrets, header_of(exchange, "Authorization")))
+		exchange->route = route_of(exchange);
+	if (!is_let_in(exchange))
 		fail(exchange, 401, "a token is needed (Authorization: Bearer TOKEN)");
 	else if (exchange->target_err == -ENOMEM)
 		fail(exchange, 503, strerror(ENOMEM));
@@ -268,7 +334,18 @@ static bool check_head(struct exchange *exchange, const char *method)
 		exchange->reply.allow = web_route_allow(exchange->route);
 	} else if (is_too_long(exchange))
 		fail(exchange, 413, "too long a body");
+	else
+		reserve_body(exchange);
 	return exchange->reply.status < 400;
+}
+
+/* Who is in the middle of sending a body may not see an answer that comes before its end. */
+static enum MHD_Result refuse(struct exchange *exchange)
+{
+	if (!exchange->server->service || exchange->request.method != WEB_POST)
+		return queue_reply(exchange);
+	exchange->state = EXCHANGE_REFUSED;
+	return MHD_YES;
 }
 
 /* Give the request to a lane, which resumes the connection. */
@@ -291,6 +368,7 @@ static enum MHD_Result dispatch(struct exchange *exchange)
 
 	request->target = &exchange->target;
 	request->accept = header_of(exchange, "Accept");
+	request->authorization = header_of(exchange, "Authorization");
 	request->if_none_match = header_of(exchange, "If-None-Match");
 	request->accept_encoding = header_of(exchange, "Accept-Encoding");
 	request->content_type = header_of(exchange, "Content-Type");
@@ -333,15 +411,18 @@ enum MHD_Result mhd_on_request(void *server, struct MHD_Connection *connection, 
 		return MHD_NO; /* no memory */
 	if (exchange->state == EXCHANGE_NEW) {
 		exchange->state = EXCHANGE_RECEIVING;
-		return check_head(exchange, method) ? MHD_YES : queue_reply(exchange);
+		return check_head(exchange, method) ? MHD_YES : refuse(exchange);
 	}
 	if (exchange->state == EXCHANGE_ANSWERED)
 		return queue_reply(exchange);
 	if (*upload_len) { /* beyond the most that it holds, the buffer takes no more */
-		buf_add(&exchange->body, upload, *upload_len);
+		if (exchange->state == EXCHANGE_RECEIVING)
+			buf_add(&exchange->body, upload, *upload_len);
 		*upload_len = 0;
 		return MHD_YES;
 	}
+	if (exchange->state == EXCHANGE_REFUSED)
+		return queue_reply(exchange);
 	if (!exchange->body.err)
 		return dispatch(exchange);
 	fail(exchange, 413, "too long a body");

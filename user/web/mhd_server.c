@@ -38,6 +38,8 @@ static struct MHD_Daemon *start_daemon(struct web_server *server)
 		{MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)TLS_PRIORITIES},
 		{MHD_OPTION_END, 0, NULL},
 	};
+	const unsigned int client_max =
+		server->service ? server->service->client_max : CONNECTIONS_MAX;
 	struct MHD_OptionItem none[] = {{MHD_OPTION_END, 0, NULL}};
 	/* All clients of loopback have one address. */
 	unsigned int per_ip = server->listener.place.is_wide ? CONNECTIONS_PER_IP_MAX : 0;
@@ -46,7 +48,7 @@ static struct MHD_Daemon *start_daemon(struct web_server *server)
 		flags, 0, NULL, NULL, mhd_on_request, server, MHD_OPTION_EXTERNAL_LOGGER,
 		log_server, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
 		MHD_OPTION_THREAD_POOL_SIZE, (unsigned int)THREADS, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_ip,
+		client_max, MHD_OPTION_PER_IP_CONNECTION_LIMIT, per_ip,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
 		MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, mhd_on_target, server,
 		MHD_OPTION_NOTIFY_COMPLETED, mhd_on_completed, server, MHD_OPTION_NOTIFY_CONNECTION,
@@ -203,6 +205,7 @@ int web_server_open(const struct web_opts *opts, struct web_server **out)
 		return err;
 	server->listener.fd = -1;
 	server->host = opts->host;
+	server->service = opts->service;
 	if (opts->store_url) {
 		server->store_url = strdup(opts->store_url);
 		err = server->store_url ? 0 : -ENOMEM;

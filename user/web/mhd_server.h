@@ -20,6 +20,7 @@ struct web_server {
 	struct MHD_Daemon *daemon;
 	struct web_listener listener;
 	const struct web_host *host; /* borrowed; may be NULL */
+	const struct web_service *service; /* borrowed; may be NULL */
 	struct web_secrets secrets;
 	struct clients clients;
 	bool has_clients; /* they are set up */
@@ -30,6 +31,7 @@ struct web_server {
 	char *address; /* owned */
 	char *policies[WEB_POLICY_CNT]; /* owned: Content-Security-Policy, by enum web_policy */
 	atomic_size_t held_bytes; /* replies */
+	atomic_size_t body_bytes; /* of requests, as their heads say it */
 };
 
 /* The callbacks of a request's life; @server is a struct web_server. */

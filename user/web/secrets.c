@@ -22,7 +22,6 @@ enum {
 	CERT_MODE_MAX = 0755,
 };
 
-/* The content of @path, *owned*; NULL after log_error(). */
 static char *read_secret(const char *what, const char *path, mode_t mode_max)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -56,6 +55,21 @@ static char *read_secret(const char *what, const char *path, mode_t mode_max)
 	return text.len ? buf_take(&text, NULL) : strdup("");
 }
 
+char *web_secrets_read_tokens(const char *path)
+{
+	return read_secret("token file", path, TOKEN_MODE_MAX);
+}
+
+bool web_token_is_fit(const char *token)
+{
+	const size_t len = strlen(token);
+
+	for (size_t i = 0; i < len; i++)
+		if (token[i] <= ' ' || token[i] > '~')
+			return false;
+	return len >= WEB_TOKEN_BYTES_MIN && len <= WEB_TOKEN_BYTES_MAX;
+}
+
 /* @token is one line: cut what ends it. */
 static bool fit_token(char *token)
 {
@@ -63,15 +77,12 @@ static bool fit_token(char *token)
 
 	while (len && (token[len - 1] == '\n' || token[len - 1] == '\r'))
 		token[--len] = '\0';
-	for (size_t i = 0; i < len; i++)
-		if (token[i] <= ' ' || token[i] > '~')
-			return false;
-	return len >= WEB_TOKEN_BYTES_MIN && len <= WEB_TOKEN_BYTES_MAX;
+	return web_token_is_fit(token);
 }
 
 static int read_token(const char *path, struct web_secrets *secrets)
 {
-	secrets->token = read_secret("token file", path, TOKEN_MODE_MAX);
+	secrets->token = web_secrets_read_tokens(path);
 	if (!secrets->token)
 		return -EACCES;
 	if (fit_token(secrets->token))
@@ -98,7 +109,7 @@ int web_secrets_read(const struct web_opts *opts, struct web_secrets *out)
 	struct web_secrets secrets = {0};
 	int err = 0;
 
-	if (opts->token_file)
+	if (opts->token_file && !opts->service)
 		err = read_token(opts->token_file, &secrets);
 	if (!err && (opts->tls_cert || opts->tls_key))
 		err = read_tls(opts, &secrets);
@@ -125,20 +136,25 @@ void web_secrets_deinit(struct web_secrets *secrets)
 }
 
 /* Digests are of one length, and say nothing of where texts differ. */
+bool web_token_is_equal(const char *token, const char *given, size_t given_len)
+{
+	uint8_t wanted[SHA256_BYTES], is[SHA256_BYTES];
+	uint8_t difference = 0;
+
+	sha256(token, strlen(token), wanted);
+	sha256(given, given_len, is);
+	for (size_t i = 0; i < sizeof(wanted); i++)
+		difference |= wanted[i] ^ is[i];
+	return !difference;
+}
+
 bool web_secrets_allow(const struct web_secrets *secrets, const char *authorization)
 {
-	uint8_t wanted[SHA256_BYTES], given[SHA256_BYTES];
 	_cleanup_(buf_deinit) struct buf token = {0};
-	uint8_t difference = 0;
 
 	if (!secrets->token)
 		return true;
 	buf_init(&token, WEB_TOKEN_BYTES_MAX);
-	if (!web_token_of(authorization, &token))
-		return false;
-	sha256(secrets->token, strlen(secrets->token), wanted);
-	sha256(token.data, token.len, given);
-	for (size_t i = 0; i < sizeof(wanted); i++)
-		difference |= wanted[i] ^ given[i];
-	return !difference;
+	return web_token_of(authorization, &token) &&
+	       web_token_is_equal(secrets->token, token.data, token.len);
 }

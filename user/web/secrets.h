@@ -4,6 +4,7 @@
 #define BPFPROF_WEB_SECRETS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "web/web.h"
 
@@ -20,6 +21,16 @@ struct web_secrets {
  * (the token: nor the group) or write them. 0, or negative errno after log_error().
  */
 int web_secrets_read(const struct web_opts *opts, struct web_secrets *out);
+
+/* What is in a file of tokens, *owned* (free()); NULL after log_error(): it is not there, larger
+ * than 64 KiB, or others may read or change it. */
+char *web_secrets_read_tokens(const char *path);
+
+/* Is @token one as above? */
+bool web_token_is_fit(const char *token);
+
+/* Is @given, @given_len bytes, that token? In time that does not tell how much of it is right. */
+bool web_token_is_equal(const char *token, const char *given, size_t given_len);
 
 /* Overwrite and release. */
 void web_secrets_deinit(struct web_secrets *secrets);

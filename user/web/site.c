@@ -75,6 +75,14 @@ const struct web_route *web_route_find(const char *path)
 	return web_page_has(path) ? &page_route : NULL;
 }
 
+const struct web_route *web_service_route(const struct web_service *service, const char *path)
+{
+	for (const struct web_route *route = service->routes; route->path; route++)
+		if (!strcmp(route->path, path))
+			return route;
+	return NULL;
+}
+
 enum web_lane web_route_lane(const struct web_route *route, const struct web_target *target)
 {
 	if (route->lane == WEB_LANE_CAPTURE &&

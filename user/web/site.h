@@ -32,6 +32,7 @@ struct web_request {
 	enum web_method method;
 	const struct web_target *target; /* borrowed, as all here */
 	const char *accept, *if_none_match; /* headers; NULL: not there */
+	const char *authorization; /* likewise, and let in by it */
 	const char *accept_encoding, *content_type, *content_encoding; /* likewise */
 	const char *body; /* of a POST, body_len bytes and a NUL */
 	size_t body_len;
@@ -102,6 +103,9 @@ struct web_route {
 
 /* The route of @path, which is compared byte by byte; NULL: there is none. */
 const struct web_route *web_route_find(const char *path);
+
+/* The same of @service's. */
+const struct web_route *web_service_route(const struct web_service *service, const char *path);
 
 /* Who has to do the work of @request on @route: what records if nothing says that the store is
  * meant. */

@@ -14,6 +14,7 @@
 #define BPFPROF_WEB_WEB_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -57,13 +58,27 @@ struct web_host {
 	bool (*is_healthy)(void *arg, struct buf *why);
 };
 
+struct web_route;
+
+/* What is served in the place of the table above (site.h): by a relay. */
+struct web_service {
+	const struct web_route *routes; /* the one without a path ends them */
+	/* Does @authorization, a header or NULL, let somebody in? Called by the threads that serve
+	 * all clients, with web_host.arg. */
+	bool (*allow)(void *arg, const char *authorization);
+	size_t body_bytes_max; /* of a request */
+	size_t bodies_bytes_max; /* of those that are held at once */
+	uint32_t client_max; /* that are connected at once */
+};
+
 /* All strings are borrowed for the call of web_server_start() alone. */
 struct web_opts {
 	const char *listen; /* ADDRESS:PORT, PORT, or unix:/PATH; NULL: WEB_DEFAULT_LISTEN */
-	const char *token_file; /* NULL: no token is asked for */
+	const char *token_file; /* NULL: no token is asked for; with a service it alone reads it */
 	const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS */
 	const char *store_url; /* NULL: no store */
 	const struct web_host *host; /* borrowed until web_server_stop(); NULL: a store alone */
+	const struct web_service *service; /* likewise; NULL: none, and host may be NULL, too */
 	bool is_optional; /* what keeps it from listening is a warning */
 };
 
