@@ -22,7 +22,9 @@ enum {
 
 struct remote_url {
 	bool is_tls;
-	struct http_authority at;
+	struct http_authority at; /* the first host, and who asks */
+	struct http_host hosts[HTTP_HOSTS_MAX];
+	size_t host_cnt;
 	char path[HTTP_URL_PART_MAX], tenant[HTTP_URL_PART_MAX], ca_file[HTTP_URL_PART_MAX];
 };
 
@@ -85,7 +87,9 @@ static int parse(const struct remote_kind *kind, const char *text, struct remote
 	}
 	rest += out->is_tls ? 9 : 8;
 	len = strcspn(rest, "/?");
-	reason = http_authority_parse(rest, len, &out->at);
+	reason = http_hosts_parse(rest, len, &out->at, out->hosts, &out->host_cnt);
+	if (!reason && out->host_cnt > 1 && !kind->has_hosts)
+		reason = "it has more than one host";
 	if (!reason)
 		reason = take_tail(rest + len, out);
 	if (!reason && (!http_url_take_environment(kind->user_variable, out->at.user) ||
@@ -99,8 +103,9 @@ static int parse(const struct remote_kind *kind, const char *text, struct remote
 
 static void print_url(const struct remote_kind *kind, const struct remote_url *url, struct buf *out)
 {
-	buf_printf(out, "%s+http%s://%s:%u%s", kind->scheme, url->is_tls ? "s" : "", url->at.host,
-		   url->at.port, url->path);
+	buf_printf(out, "%s+http%s://", kind->scheme, url->is_tls ? "s" : "");
+	http_hosts_print(url->hosts, url->host_cnt, out);
+	buf_add_str(out, url->path);
 	if (*url->tenant) {
 		buf_add_str(out, "?tenant=");
 		http_url_add(out, url->tenant);
@@ -166,10 +171,12 @@ static int take_url(struct remote *remote, const struct remote_url *url)
 
 	if (*url->tenant)
 		snprintf(remote->tenant, sizeof(remote->tenant), "X-Scope-OrgID: %s", url->tenant);
-	buf_printf(&remote->target, "http%s://%s:%u%s%s", url->is_tls ? "s" : "", url->at.host,
-		   url->at.port, url->path, remote->kind->path);
+	remote->is_tls = url->is_tls;
+	memcpy(remote->hosts, url->hosts, sizeof(remote->hosts));
+	remote->host_cnt = url->host_cnt;
+	buf_printf(&remote->path, "%s%s", url->path, remote->kind->path);
 	list_headers(remote);
-	return err ? err : remote->target.err;
+	return err ? err : remote->path.err;
 }
 
 int remote_init(struct remote *remote, const struct remote_kind *kind, const struct sink_opts *opts,
@@ -186,7 +193,7 @@ int remote_init(struct remote *remote, const struct remote_kind *kind, const str
 
 	remote->kind = kind;
 	strncpy(remote->host_id, opts->host_id, sizeof(remote->host_id) - 1);
-	buf_init(&remote->target, BUF_NO_MAX);
+	buf_init(&remote->path, BUF_NO_MAX);
 	err = http_open(&http, &remote->http);
 	if (err)
 		buf_add_str(why, err == -ENOSYS ? http_missing() : strerror(-err));
@@ -196,7 +203,7 @@ int remote_init(struct remote *remote, const struct remote_kind *kind, const str
 void remote_deinit(struct remote *remote)
 {
 	http_close(remote->http);
-	buf_deinit(&remote->target);
+	buf_deinit(&remote->path);
 	explicit_bzero(remote->user, sizeof(remote->user));
 }
 
@@ -327,15 +334,51 @@ int remote_exchange(struct remote *remote, const struct http_request *request, s
 	return err;
 }
 
+/* @request to the host whose turn it is. */
+static int post_once(struct remote *remote, struct http_request *request, struct buf *answer,
+		     struct buf *why)
+{
+	const struct http_host *host = &remote->hosts[remote->host];
+	_cleanup_(buf_deinit) struct buf target;
+	int err;
+
+	buf_init(&target, BUF_NO_MAX);
+	buf_printf(&target, "http%s://%s:%u%s", remote->is_tls ? "s" : "", host->name, host->port,
+		   buf_cstr(&remote->path));
+	if (target.err)
+		return target.err;
+	request->url = buf_cstr(&target);
+	buf_reset(why);
+	if (remote->host_cnt > 1)
+		buf_printf(why, "%s:%u: ", host->name, host->port);
+	remote->status = 0;
+	err = remote_exchange(remote, request, answer, &remote->status, why);
+	if (err)
+		return err;
+	err = remote_errno(remote->kind, remote->status);
+	if (err)
+		explain_status(remote, remote->status, answer, why);
+	else
+		buf_reset(why);
+	return err;
+}
+
+/* The first one is tried again after a while. */
+static void choose_host(struct remote *remote)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+
+	if (!remote->host || now_ns - remote->moved_ns < REMOTE_RETURN_NS)
+		return;
+	remote->host = 0;
+	remote->moved_ns = now_ns;
+}
+
 int remote_post(struct remote *remote, const struct buf *body, struct buf *answer, struct buf *why)
 {
 	_cleanup_(buf_deinit) struct buf packed = {0};
 	const struct buf *sent = remote->kind->is_packed ? &packed : body;
-	struct http_request request = {
-		.url = buf_cstr(&remote->target),
-		.headers = remote->headers,
-	};
-	uint32_t status = 0;
+	struct http_request request = {.headers = remote->headers};
 	int err = body->err;
 
 	buf_init(&packed, BUF_NO_MAX);
@@ -347,12 +390,14 @@ int remote_post(struct remote *remote, const struct buf *body, struct buf *answe
 	}
 	request.body = sent->data;
 	request.body_len = sent->len;
-	err = remote_exchange(remote, &request, answer, &status, why);
-	if (err)
-		return err;
-	err = remote_errno(remote->kind, status);
-	if (err)
-		explain_status(remote, status, answer, why);
+	choose_host(remote);
+	for (size_t i = 0; i < remote->host_cnt; i++) {
+		err = post_once(remote, &request, answer, why);
+		if (!http_is_gone(err) && err != -EAGAIN)
+			break;
+		remote->host = (remote->host + 1) % remote->host_cnt;
+		remote->moved_ns = clock_monotonic_ns();
+	}
 	return err;
 }
 

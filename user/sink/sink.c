@@ -7,10 +7,11 @@
 #include "sink/files.h"
 #include "sink/otlp.h"
 #include "sink/pyroscope.h"
+#include "sink/relay.h"
 #include "sink/s3.h"
 
 static const struct sink_ops *const kinds[] = {
-	&clickhouse_sink, &files_sink, &s3_sink, &pyroscope_sink, &otlp_sink,
+	&clickhouse_sink, &relay_sink, &files_sink, &s3_sink, &pyroscope_sink, &otlp_sink,
 };
 
 static const struct sink_ops *find(const char *url, struct buf *why)
@@ -18,8 +19,9 @@ static const struct sink_ops *find(const char *url, struct buf *why)
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (kinds[i]->is_url(url))
 			return kinds[i];
-	buf_add_str(why, "not the URL of a sink (wanted: clickhouse://HOST/DATABASE, file:/DIR, "
-			 "s3://BUCKET/PREFIX, pyroscope+http://HOST or otlp+http://HOST)");
+	buf_add_str(why, "not the URL of a sink (wanted: clickhouse://HOST/DATABASE, "
+			 "relay+http://HOST, file:/DIR, s3://BUCKET/PREFIX, pyroscope+http://HOST "
+			 "or otlp+http://HOST)");
 	return NULL;
 }
 
