@@ -25,6 +25,7 @@ static const struct cli_command commands[] = {
 	{&query_spec, cmd_query},
 	{&store_spec, cmd_store},
 	{&serve_spec, cmd_serve},
+	{&relay_spec, cmd_relay},
 	{NULL},
 };
 /* clang-format on */

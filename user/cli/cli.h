@@ -32,7 +32,7 @@ struct cli_command {
 
 extern const struct opts_spec record_spec, report_spec, convert_spec, diff_spec, compare_spec,
 	symbolize_spec, top_spec, stat_spec, list_spec, doctor_spec, agent_spec, query_spec,
-	store_spec, serve_spec;
+	store_spec, serve_spec, relay_spec;
 
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
@@ -48,6 +48,7 @@ int cmd_agent(int argc, char **argv);
 int cmd_query(int argc, char **argv);
 int cmd_store(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_relay(int argc, char **argv);
 
 /*
  * opts_parse(), and what all commands do with its result: -q and -v set the log level, --help and
