@@ -34,6 +34,7 @@ struct s3 {
 	struct s3_url url;
 	uint32_t store_id;
 	struct buf host, base; /* of requests: header Host, path up to the objects */
+	struct buf target; /* of the request that is sent */
 	struct aws_key key; /* of the round that is sent */
 	struct buf key_from; /* where it was found */
 	struct buf *why; /* borrowed, of the round that is sent */
@@ -73,6 +74,7 @@ static void close_sink(struct sink *sink)
 	remote_deinit(&s3->remote);
 	buf_deinit(&s3->host);
 	buf_deinit(&s3->base);
+	buf_deinit(&s3->target);
 	buf_deinit(&s3->key_from);
 	explicit_bzero(s3->url.at.password, sizeof(s3->url.at.password));
 	free(s3);
@@ -86,12 +88,14 @@ static int open_sink(const char *url, const struct sink_opts *opts, struct sink 
 	int err;
 
 	if (reason) {
+		err = s3 ? -EINVAL : -ENOMEM;
 		buf_add_str(why, reason);
 		free(s3);
-		return s3 ? -EINVAL : -ENOMEM;
+		return err;
 	}
 	buf_init(&s3->host, BUF_NO_MAX);
 	buf_init(&s3->base, BUF_NO_MAX);
+	buf_init(&s3->target, BUF_NO_MAX);
 	buf_init(&s3->key_from, BUF_NO_MAX);
 	s3_url_add_host(&s3->url, &s3->host);
 	s3_url_add_path(&s3->url, &s3->base);
@@ -290,7 +294,7 @@ static void add_headers(const struct s3 *s3, const char *path, const struct sink
 
 static int put_at(struct s3 *s3, const struct sink_object *object, const char *const *headers)
 {
-	struct buf *target = &s3->remote.target;
+	struct buf *target = &s3->target;
 	const struct http_request request = {
 		.url = buf_cstr(target),
 		.headers = headers,
@@ -317,7 +321,7 @@ static int put_object(void *arg, struct sink_object *object)
 	struct s3 *s3 = arg;
 	_cleanup_(buf_deinit) struct buf path;
 	_cleanup_(buf_deinit) struct buf lines;
-	struct buf *target = &s3->remote.target;
+	struct buf *target = &s3->target;
 	const char *headers[HEADERS_MAX + 1];
 	size_t cnt = 0;
 	struct sums sums;
