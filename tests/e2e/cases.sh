@@ -84,6 +84,12 @@ told()
 	return 1
 }
 
+# content FOLDER: every file's name, and a hash of it.
+content()
+{
+	(cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
+}
+
 # The path of the shared library $1 that the program $2 loads.
 library_of()
 {

@@ -130,7 +130,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         elements = {"Code": refused.code, "Message": refused.message or f"This is {refused.code} & no more",
                     **refused.elements, "RequestId": "4442587FB7D0A2F9"}
         text = "".join(f"<{name}>{escape(value)}</{name}>" for name, value in elements.items())
-        self.answer(STATUS.get(refused.code, 403), f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{text}</Error>'.encode(),
+        document = f'<?xml version="1.0" encoding="UTF-8"?>\n<Error>{text}</Error>'
+        self.answer(STATUS.get(refused.code, 403), document.encode(),
                     [("Content-Type", "application/xml"), *refused.headers])
 
     # --- Signatures ---
@@ -145,7 +146,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         text = self.one("x-amz-date")
         sent = datetime.datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=datetime.timezone.utc)
         if abs(now() - sent) > datetime.timedelta(minutes=15):
-            raise Refused("RequestTimeTooSkewed", "The difference between the request time and the current time is too large.",
+            raise Refused("RequestTimeTooSkewed", "The difference between both times is too large.",
                           RequestTime=text, ServerTime=now().strftime("%Y-%m-%dT%H:%M:%SZ"),
                           MaxAllowedSkewMilliseconds="900000")
         if text[:8] != day:
@@ -182,8 +183,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for part in (region, "s3", "aws4_request"):
             key = hmac_sha256(key, part)
         if not hmac.compare_digest(hmac_sha256(key, text).hex(), signature):
-            raise Refused("SignatureDoesNotMatch", "The request signature we calculated does not match the signature you "
-                          "provided. Check your key and signing method.", StringToSign=text, CanonicalRequest=canonical)
+            raise Refused("SignatureDoesNotMatch", "The request signature we calculated does not match the signature "
+                          "you provided.", StringToSign=text, CanonicalRequest=canonical)
         if self.headers.get("x-amz-security-token", "") != State.options.get("token", ""):
             raise Refused("InvalidToken")
         if self.fault == "twist":

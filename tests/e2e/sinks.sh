@@ -35,12 +35,6 @@ store.commit()' "$1"
 "$tmp/fleet_store" "$store" 1 120 >"$log" || exit 1
 truth=$(python3 tests/e2e/sink_truth.py "$BUILD/bpfprof" "$store")
 
-# content FOLDER: every file's name, and a hash of it.
-content()
-{
-	(cd "$1" && find . -type f -print0 | sort -z | xargs -0 sha256sum)
-}
-
 # pick_port: $port is one that nobody listens at.
 pick_port()
 {

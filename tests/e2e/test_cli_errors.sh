@@ -224,9 +224,16 @@ fails 2 "what is to be uploaded is missing: FILE..." store upload --store clickh
 fails 2 "store symbolize: of a fleet store only" store symbolize --debug-dir .
 fails 2 "option '--debug-dir': 'nowhere'" store symbolize --store clickhouse://127.0.0.1/db --debug-dir nowhere
 fails 1 "no store at 'nowhere.db'" store ship --store nowhere.db --to clickhouse://127.0.0.1/db
-fails 2 "option '--sink': not the URL of a sink (wanted: clickhouse://HOST/DATABASE, file:/DIR, pyroscope+http://HOST or otlp+http://HOST)" \
-	agent --check-config --sink s3://bucket
+fails 2 "option '--sink': not the URL of a sink (wanted: clickhouse://HOST/DATABASE, file:/DIR, s3://BUCKET/PREFIX, pyroscope+http://HOST or otlp+http://HOST)" \
+	agent --check-config --sink kafka://host
 fails 2 "option '--sink': behind file: the folder's full name is wanted: file:/DIR" agent --check-config --sink file:profiles
+fails 2 "option '--sink': it does not begin with s3://" agent --check-config --sink s3:bucket
+fails 2 "option '--sink': behind '?' only endpoint=URL, region=NAME and ca=FILE are known" agent --check-config --sink s3://bucket?tenant=x
+fails 2 "option '--sink': the endpoint does not begin with http:// or https://" agent --check-config --sink s3://bucket?endpoint=host
+fails 2 "option '--sink': there is a port behind the bucket: name the server by ?endpoint=http://HOST:PORT" \
+	agent --check-config --sink s3://host:9000/bucket
+fails 2 "option '--sink': there is a '@' behind the bucket: a '/' in the secret has to be %2F" \
+	agent --check-config --sink s3://AKIA/cret@bucket
 fails 2 "option '--sink': behind '?' only tenant=NAME and ca=FILE are known" agent --check-config --sink otlp+http://host?x=1
 for action in migrate fsck sizes; do
 	fails 1 "no store at 'nowhere.db'" store $action --store nowhere.db

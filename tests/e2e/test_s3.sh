@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A local store into S3, as the server of our own has it, which checks each signature: what is there has the store's sums,
-# and is what the sink of files writes, whatever the server does.
+# A local store into S3, as a server of our own has it, which checks each signature: what is there has the store's
+# sums, and is what the sink of files writes, whatever the server does.
 # timeout: 240
 # beside others
 set -u
@@ -64,7 +64,7 @@ holds "S3 that is slow, busy, cut off behind the body and within it, damaged on 
 holds "every sum is the store's" same "$(python3 tests/e2e/sink_files.py "$objects/profiles/a" 2>&1)" "$truth"
 holds "... and they are the files" eval 'clean && is_whole'
 holds "it was all that" [ "$(for name in slow busy error timeout cut old early damage twist moving BadDigest \
-	XAmzContentSHA256Mismatch; do fact $name; done | tr '\n' ' ')" = "2 1 1 1 2 1 1 1 1 1 1 1 " ]
+	XAmzContentSHA256Mismatch; do echo -n "$(fact $name) "; done)" = "2 1 1 1 2 1 1 1 1 1 1 1 " ]
 holds "what was sent again is what it was" [ "$(fact again)" -gt 3 ]
 
 serve slow

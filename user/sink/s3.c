@@ -118,12 +118,13 @@ static int open_sink(const char *url, const struct sink_opts *opts, struct sink 
 
 enum mend { MEND_NOTHING, MEND_AGAIN, MEND_KEY, MEND_RIGHT, MEND_BUCKET, MEND_PLACE, MEND_CLOCK };
 
-/* Those that their status does not say enough of. */
-static const struct {
+/* Errors that their status does not say enough of: a 400 may be about who asks, where, or the wire.
+ */
+static const struct error {
 	const char *code;
-	int err;
+	int err; /* -EACCES: who asks, or where; -EAGAIN: later */
 	enum mend mend;
-} codes[] = {
+} errors[] = {
 	{"AccessDenied", -EACCES, MEND_RIGHT},
 	{"AuthorizationHeaderMalformed", -EACCES, MEND_PLACE},
 	{"BadDigest", -EAGAIN, MEND_AGAIN},
@@ -147,20 +148,16 @@ static const struct {
 	{"XAmzContentSHA256Mismatch", -EAGAIN, MEND_AGAIN},
 };
 
-int s3_errno(const char *code, uint32_t status)
+/* The one that S3 calls @code, or what @status says of others. */
+static struct error error_of(const char *code, uint32_t status)
 {
-	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		if (!strcmp(code, codes[i].code))
-			return codes[i].err;
-	return remote_errno(&kind, status);
-}
-
-static enum mend mend_of(const char *code, uint32_t status)
-{
-	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
-		if (!strcmp(code, codes[i].code))
-			return codes[i].mend;
-	return status == 301 || status == 307 ? MEND_PLACE : MEND_NOTHING;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (!strcmp(code, errors[i].code))
+			return errors[i];
+	return (struct error){
+		.err = remote_errno(&kind, status),
+		.mend = status == 301 || status == 307 ? MEND_PLACE : MEND_NOTHING,
+	};
 }
 
 /* Where the bucket is: @region by the answer's head, what its body has, or what can be done. */
@@ -214,30 +211,29 @@ static void explain_mend(const struct s3 *s3, enum mend mend, const struct s3_an
 	}
 }
 
-/* Append what @status and @body say, and how to mend it. 0 or an error of s3_errno(). */
+/* Append what @status and @body say, and how to mend it. 0, or the error that it is. */
 static int judge(const struct s3 *s3, uint32_t status, const struct buf *body, struct buf *why)
 {
 	const size_t shown = body->len < SHOWN_BYTES ? body->len : SHOWN_BYTES;
 	struct s3_answer answer;
-	int err;
+	struct error error;
 
 	if (status >= 200 && status < 300)
 		return 0;
-	err = s3_answer_read(body->data, body->len, &answer);
 	buf_printf(why, "bucket '%s': HTTP status %u", s3->url.at.host, status);
-	if (!err) {
+	if (!s3_answer_read(body->data, body->len, &answer)) {
 		buf_printf(why, ", %s%s%s", answer.code, *answer.message ? ": " : "",
 			   answer.message);
 	} else if (shown) {
 		buf_add_str(why, ": ");
 		text_add_line(why, body->data, shown);
 	}
-	err = s3_errno(answer.code, status);
-	explain_mend(s3, mend_of(answer.code, status), &answer, why);
-	if (!*answer.code && err == -EACCES)
+	error = error_of(answer.code, status);
+	explain_mend(s3, error.mend, &answer, why);
+	if (!*answer.code && error.err == -EACCES && error.mend == MEND_NOTHING)
 		buf_printf(why, ": is that S3, at '%s'?", buf_cstr(&s3->host));
 	remote_explain_wait(&s3->remote, why);
-	return err;
+	return error.err;
 }
 
 /* --- Requests --- */

@@ -13,16 +13,8 @@
 #ifndef BPFPROF_SINK_S3_H
 #define BPFPROF_SINK_S3_H
 
-#include <stdint.h>
-
 #include "sink/sink.h"
 
 extern const struct sink_ops s3_sink;
-
-/*
- * What an error that S3 calls @code, by HTTP status @status, means: -EAGAIN: later; -EACCES: for
- * who asks, or where; -EINVAL: for what is put.
- */
-int s3_errno(const char *code, uint32_t status);
 
 #endif
