@@ -105,11 +105,12 @@ static bool take_variable(const char *name, char *out, size_t size)
 
 static int take_environment(struct aws_key *out, struct buf *why)
 {
-	const bool is_right =
-		take_variable("AWS_ACCESS_KEY_ID", out->id, sizeof(out->id)) &
-		take_variable("AWS_SECRET_ACCESS_KEY", out->secret, sizeof(out->secret)) &
-		take_variable("AWS_SESSION_TOKEN", out->token, sizeof(out->token));
+	bool is_right = take_variable("AWS_ACCESS_KEY_ID", out->id, sizeof(out->id));
 
+	/* All three, also where one is wrong: none is left as it was. */
+	is_right = take_variable("AWS_SECRET_ACCESS_KEY", out->secret, sizeof(out->secret)) &&
+		   is_right;
+	is_right = take_variable("AWS_SESSION_TOKEN", out->token, sizeof(out->token)) && is_right;
 	if (is_right && !*out->id && !*out->secret)
 		return -ENOENT;
 	if (is_right && *out->id && *out->secret)
