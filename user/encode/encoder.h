@@ -11,6 +11,8 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 
+struct encoder_sink;
+
 struct encoder_opts {
 	uint32_t value; /* index of the value type for one-value formats; PROFILE_NONE: the
 			   profile's default */
@@ -24,6 +26,14 @@ struct encoder_opts {
 	const char *difference; /* html: JSON, what its values "before" and "after" differ in
 				   (html_diff.js); NULL: they are no two sides */
 	bool is_near; /* html: it goes nowhere: larger, because not compressed, but there sooner */
+	const struct encoder_sink *sink; /* html: gets all but the last piece; NULL: there is one */
+};
+
+/* Takes pieces of an encoding while the rest is being made. */
+struct encoder_sink {
+	/* Take the content of @out, which is empty then. 0, or negative errno, which ends it. */
+	int (*take)(void *arg, struct buf *out);
+	void *arg;
 };
 
 struct encoder {
@@ -49,6 +59,10 @@ int folded_encode_pair(const struct profile *prof, const struct encoder_opts *op
  * script, and of its style. */
 void html_add_script_source(struct buf *out);
 void html_add_style_source(struct buf *out);
+
+/* About the most bytes that the report on @prof with @opts has; more only where module names are
+ * long. O(1) but for the texts of @opts. */
+uint64_t html_bytes_max(const struct profile *prof, const struct encoder_opts *opts);
 
 /* The encoder for @path by its extension ("-" is folded), or NULL. */
 const struct encoder *encoder_for_path(const char *path);

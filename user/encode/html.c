@@ -29,6 +29,11 @@
 #include "encode/html.h"
 #include "encode/svg.h"
 
+enum {
+	PIECE_BYTES = 3 << 18, /* a multiple of base64's three */
+	FIXED_BYTES = 1 << 20, /* the first picture, the table, words */
+};
+
 static const char style[] = {
 #include "gen/html.css.h"
 	0};
@@ -98,6 +103,22 @@ void html_add_script_source(struct buf *out)
 void html_add_style_source(struct buf *out)
 {
 	add_source(out, style_digest);
+}
+
+/* Numbers take five bytes at most, 64-bit ones ten; a byte of a name three, where it is none of
+ * UTF-8, and six in a comment. */
+uint64_t html_bytes_max(const struct profile *prof, const struct encoder_opts *opts)
+{
+	uint64_t binary = 45 * prof->mapping_cnt + 20 * prof->function_cnt +
+			  64 * prof->location_cnt + 10 * prof->line_cnt +
+			  10 * prof->stack_location_cnt + 64 * prof->sample_cnt +
+			  10 * prof->value_cnt + 21 * prof->label_cnt + 5 * prof->label_set_cnt +
+			  5 * prof->strings.cnt + 3 * prof->strings.bytes_len;
+	uint64_t texts = prof->strings.bytes_len + (opts->sources ? strlen(opts->sources) : 0) +
+			 (opts->difference ? strlen(opts->difference) : 0);
+
+	return sizeof(style) + sizeof(first_script) + sizeof(script) + FIXED_BYTES +
+	       binary / 3 * 4 + 6 * texts;
 }
 
 typedef void caption_fn(struct buf *out, const struct profile *prof,
@@ -173,6 +194,29 @@ static int add_packed(struct buf *out, const struct buf *binary)
 	return err;
 }
 
+/* What is there is of use to a reader already. */
+static int pass(struct buf *out, const struct encoder_opts *opts)
+{
+	if (out->err || !opts->sink)
+		return out->err;
+	return opts->sink->take(opts->sink->arg, out);
+}
+
+/* Base64 of @binary, in pieces. */
+static int add_plain_binary(struct buf *out, const struct buf *binary,
+			    const struct encoder_opts *opts)
+{
+	int err = 0;
+
+	for (size_t at = 0; at < binary->len && !err; at += PIECE_BYTES) {
+		size_t rest = binary->len - at;
+
+		base64_add(out, binary->data + at, rest < PIECE_BYTES ? rest : PIECE_BYTES);
+		err = pass(out, opts);
+	}
+	return err;
+}
+
 static int add_profile(struct buf *out, struct html_trie *trie, const struct encoder_opts *opts)
 {
 	struct buf binary;
@@ -182,7 +226,7 @@ static int add_profile(struct buf *out, struct html_trie *trie, const struct enc
 	err = html_add_binary(&binary, trie);
 	buf_add_str(out, "<script id=\"profile\" type=\"application/octet-stream;base64\">");
 	if (!err && opts->is_near)
-		base64_add(out, buf_cstr(&binary), binary.len);
+		err = add_plain_binary(out, &binary, opts);
 	else if (!err)
 		err = add_packed(out, &binary);
 	buf_add_str(out, "</script>\n");
@@ -213,22 +257,28 @@ static int add_first(struct buf *out, const struct profile *prof, const struct e
 	return err;
 }
 
-static int add_body(struct buf *out, struct html_trie *trie, const struct encoder_opts *opts)
+/* What is painted before the rest is made. */
+static int add_begin(struct buf *out, const struct profile *prof, const struct encoder_opts *opts)
 {
-	const struct profile *prof = trie->frames.prof;
 	int err;
 
+	add_head(out, prof, opts);
 	buf_add_str(out, "<body>\n<header id=\"head\"><div id=\"titles\"><h1>");
 	add_caption(out, prof, opts, caption_add_title);
 	buf_add_str(out, "</h1>\n<p class=\"subtitle\">");
 	add_caption(out, prof, opts, caption_add_subtitle);
 	buf_add_str(out, "</p></div></header>\n");
 	err = add_first(out, prof, opts);
-	if (!err)
-		err = add_plain(out, &trie->frames, opts);
+	return err ? err : pass(out, opts);
+}
+
+static int add_rest(struct buf *out, struct html_trie *trie, const struct encoder_opts *opts)
+{
+	int err = add_plain(out, &trie->frames, opts);
+
 	buf_add_str(out, "<script id=\"facts\" type=\"application/json\">");
 	if (!err)
-		err = html_add_facts(out, prof, opts);
+		err = html_add_facts(out, trie->frames.prof, opts);
 	buf_add_str(out, "</script>\n");
 	if (!err)
 		err = add_profile(out, trie, opts);
@@ -239,7 +289,7 @@ static int add_body(struct buf *out, struct html_trie *trie, const struct encode
 
 static int encode(const struct profile *prof, const struct encoder_opts *opts, struct buf *out)
 {
-	struct html_trie trie;
+	struct html_trie trie = {0};
 	int err;
 
 	if (prof->err)
@@ -247,11 +297,12 @@ static int encode(const struct profile *prof, const struct encoder_opts *opts, s
 	if (opts->value != PROFILE_NONE && prof->value_type_cnt &&
 	    opts->value >= prof->value_type_cnt)
 		return -EINVAL;
+	err = add_begin(out, prof, opts);
+	if (err)
+		return err;
 	err = html_trie_init(&trie, prof, opts->by);
-	if (!err) {
-		add_head(out, prof, opts);
-		err = add_body(out, &trie, opts);
-	}
+	if (!err)
+		err = add_rest(out, &trie, opts);
 	html_trie_deinit(&trie);
 	return err ? err : out->err;
 }

@@ -7,21 +7,30 @@
  *	    quick: the reply is made and queued at once
  *	    else:  the connection is suspended, a lane's thread makes the reply and resumes it,
  *	           on_request comes once more and queues the reply
+ *	    or:    it is resumed with the first piece of the reply; the lane's thread goes on while
+ *	           read_piece() is asked for more, and suspends where there is none yet
  *	on_completed   the reply was sent, or the client went away
+ *
+ * So an exchange has up to three users: the connection, the lane's thread, a reply that is read.
  *
  * What libmicrohttpd never brings to on_request (a head that is none) has no on_completed either;
  * then the exchange goes with the connection.
  */
 #include "web/mhd_server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/parse.h"
+
+enum { SEND_BYTES = 64 << 10 };
 
 enum exchange_state {
 	EXCHANGE_NEW,
@@ -36,6 +45,8 @@ enum { BODY_BYTES_PER_S = 4 << 10 };
 
 struct exchange {
 	struct lane_job job; /* first: a job is its exchange */
+	struct web_sender sender;
+	atomic_uint users;
 	struct web_server *server; /* borrowed, as the next two */
 	struct client *client;
 	struct MHD_Connection *connection;
@@ -49,86 +60,25 @@ struct exchange {
 	struct web_reply reply;
 	size_t held_bytes; /* of the reply */
 	size_t body_bytes; /* that the body may have, and the server has counted */
+	/* A reply in pieces */
+	struct stream stream;
+	bool is_sent; /* its first piece; the lane's thread knows */
+	struct MHD_Response *response; /* owned until it is queued */
+	size_t awaited_bytes; /* for which the client was given time */
 };
 
-static void exchange_free(struct exchange *exchange)
+static void exchange_put(struct exchange *exchange)
 {
-	atomic_fetch_sub(&exchange->server->held_bytes, exchange->held_bytes);
+	if (atomic_fetch_sub(&exchange->users, 1) > 1)
+		return;
+	atomic_fetch_sub(&exchange->server->room.held_bytes, exchange->held_bytes);
 	atomic_fetch_sub(&exchange->server->body_bytes, exchange->body_bytes);
+	stream_deinit(&exchange->stream);
 	web_target_deinit(&exchange->target);
 	buf_deinit(&exchange->target_why);
 	buf_deinit(&exchange->body);
 	web_reply_deinit(&exchange->reply);
 	free(exchange);
-}
-
-static struct client *client_of(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-
-	return info ? info->socket_context : NULL;
-}
-
-static size_t body_max(const struct exchange *exchange)
-{
-	const struct web_service *service = exchange->server->service;
-
-	return service ? service->body_bytes_max : WEB_BODY_BYTES_MAX;
-}
-
-void mhd_on_connection(void *server_ptr, struct MHD_Connection *connection, void **client_ptr,
-		       enum MHD_ConnectionNotificationCode code)
-{
-	struct web_server *server = server_ptr;
-	const union MHD_ConnectionInfo *info;
-	struct client *client = *client_ptr;
-
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-		*client_ptr = info ? clients_add(&server->clients, info->connect_fd) : NULL;
-		return;
-	}
-	*client_ptr = NULL;
-	if (!client)
-		return;
-	if (client->exchange)
-		exchange_free(client->exchange);
-	clients_remove(&server->clients, client);
-}
-
-void *mhd_on_target(void *server, const char *target, struct MHD_Connection *connection)
-{
-	struct client *client = client_of(connection);
-	struct exchange *exchange = client ? calloc(1, sizeof(*exchange)) : NULL;
-
-	if (!exchange)
-		return NULL;
-	exchange->server = server;
-	exchange->client = client;
-	exchange->connection = connection;
-	buf_init(&exchange->target_why, BUF_NO_MAX);
-	buf_init(&exchange->body, body_max(exchange));
-	web_reply_init(&exchange->reply);
-	exchange->target_err = web_target_parse(target, &exchange->target, &exchange->target_why);
-	if (client->exchange)
-		exchange_free(client->exchange);
-	client->exchange = exchange;
-	return exchange;
-}
-
-void mhd_on_completed(void *server_ptr, struct MHD_Connection *connection, void **exchange_ptr,
-		      enum MHD_RequestTerminationCode code)
-{
-	struct web_server *server = server_ptr;
-	struct exchange *exchange = *exchange_ptr;
-
-	*exchange_ptr = NULL;
-	if (!exchange)
-		return;
-	clients_await(&server->clients, exchange->client, CLIENT_REQUEST_S);
-	exchange->client->exchange = NULL;
-	exchange_free(exchange);
 }
 
 static const char *header_of(const struct exchange *exchange, const char *name)
@@ -182,16 +132,200 @@ static void add_headers(struct MHD_Response *response, const struct exchange *ex
 	}
 }
 
+/* --- A reply in pieces --- */
+
+static void suspend_reader(void *connection)
+{
+	MHD_suspend_connection(connection);
+}
+
+static void resume_reader(void *connection)
+{
+	MHD_resume_connection(connection);
+}
+
+/* A client has time for what waits, and more for what was added; while nothing waits, it is our
+ * turn. */
+static void await_reader(struct exchange *exchange)
+{
+	size_t added, held;
+
+	stream_sizes(&exchange->stream, &added, &held);
+	if (added == exchange->awaited_bytes)
+		return;
+	exchange->awaited_bytes = added;
+	clients_await(&exchange->server->clients, exchange->client,
+		      CLIENT_REPLY_S + held / CLIENT_REPLY_BYTES_PER_S);
+}
+
+/* libmicrohttpd asks for more of the reply. */
+static ssize_t read_piece(void *exchange_ptr, uint64_t pos, char *out, size_t max)
+{
+	struct exchange *exchange = exchange_ptr;
+	ssize_t len = stream_read(&exchange->stream, out, max);
+
+	if (len > 0) {
+		await_reader(exchange);
+	} else if (!len) {
+		exchange->awaited_bytes = 0;
+		clients_await(&exchange->server->clients, exchange->client, 0);
+	}
+	if (len == -ENODATA)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	return len < 0 ? MHD_CONTENT_READER_END_WITH_ERROR : len;
+}
+
+static void end_reading(void *exchange)
+{
+	exchange_put(exchange);
+}
+
+/* The head is sent, and the connection goes on: it may end at any moment. */
+static int begin_sending(struct exchange *exchange)
+{
+	struct web_request *request = &exchange->request;
+	struct MHD_Response *response = MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, SEND_BYTES, read_piece, exchange, end_reading);
+
+	assert(exchange->reply.status == MHD_HTTP_OK);
+	if (!response)
+		return -ENOMEM;
+	atomic_fetch_add(&exchange->users, 1);
+	add_headers(response, exchange);
+	request->accept = request->if_none_match = request->accept_encoding = NULL;
+	request->content_type = request->content_encoding = request->authorization = NULL;
+	request->client_fd = -1;
+	exchange->response = response;
+	exchange->is_sent = true;
+	exchange->state = EXCHANGE_ANSWERED;
+	MHD_resume_connection(exchange->connection);
+	return 0;
+}
+
+/* web_sender.send: by the lane's thread. */
+static int send_piece(void *exchange_ptr, struct web_reply *reply)
+{
+	struct exchange *exchange = exchange_ptr;
+	int err = stream_add(&exchange->stream, &reply->body);
+
+	return err || exchange->is_sent ? err : begin_sending(exchange);
+}
+
+/* The lane's thread has sent pieces of a reply, and the last one or why there is none is left. */
+static void end_sending(struct exchange *exchange)
+{
+	struct web_reply *reply = &exchange->reply;
+	bool has_failed = reply->status >= 400 || stream_add(&exchange->stream, &reply->body);
+
+	if (stream_end(&exchange->stream, has_failed ? -EIO : 0) && has_failed)
+		log_warn("web: a reply ended unfinished: %s",
+			 reply->status >= 400 ? buf_cstr(&reply->body) : "no memory");
+}
+
+static enum MHD_Result queue_pieces(struct exchange *exchange)
+{
+	struct MHD_Response *response = take_ptr(exchange->response);
+	enum MHD_Result result = MHD_queue_response(exchange->connection, MHD_HTTP_OK, response);
+
+	MHD_destroy_response(response);
+	return result;
+}
+
+/* --- The life of a request --- */
+
+/* The connection has no more to do with it. */
+static void exchange_leave(struct exchange *exchange)
+{
+	stream_leave(&exchange->stream);
+	if (exchange->response)
+		MHD_destroy_response(exchange->response);
+	exchange_put(exchange);
+}
+
+static struct client *client_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+static size_t body_max(const struct exchange *exchange)
+{
+	const struct web_service *service = exchange->server->service;
+
+	return service ? service->body_bytes_max : WEB_BODY_BYTES_MAX;
+}
+
+void mhd_on_connection(void *server_ptr, struct MHD_Connection *connection, void **client_ptr,
+		       enum MHD_ConnectionNotificationCode code)
+{
+	struct web_server *server = server_ptr;
+	const union MHD_ConnectionInfo *info;
+	struct client *client = *client_ptr;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		*client_ptr = info ? clients_add(&server->clients, info->connect_fd) : NULL;
+		return;
+	}
+	*client_ptr = NULL;
+	if (!client)
+		return;
+	if (client->exchange)
+		exchange_leave(client->exchange);
+	clients_remove(&server->clients, client);
+}
+
+void *mhd_on_target(void *server, const char *target, struct MHD_Connection *connection)
+{
+	struct client *client = client_of(connection);
+	struct exchange *exchange = client ? calloc(1, sizeof(*exchange)) : NULL;
+
+	if (!exchange)
+		return NULL;
+	atomic_init(&exchange->users, 1);
+	exchange->server = server;
+	exchange->client = client;
+	exchange->connection = connection;
+	exchange->sender = (struct web_sender){send_piece, exchange};
+	stream_init(&exchange->stream, WEB_REPLY_BYTES_MAX, &exchange->server->room,
+		    &(struct stream_sleep){suspend_reader, resume_reader, connection});
+	buf_init(&exchange->target_why, BUF_NO_MAX);
+	buf_init(&exchange->body, body_max(exchange));
+	web_reply_init(&exchange->reply);
+	exchange->target_err = web_target_parse(target, &exchange->target, &exchange->target_why);
+	if (client->exchange)
+		exchange_leave(client->exchange);
+	client->exchange = exchange;
+	return exchange;
+}
+
+void mhd_on_completed(void *server_ptr, struct MHD_Connection *connection, void **exchange_ptr,
+		      enum MHD_RequestTerminationCode code)
+{
+	struct web_server *server = server_ptr;
+	struct exchange *exchange = *exchange_ptr;
+
+	*exchange_ptr = NULL;
+	if (!exchange)
+		return;
+	clients_await(&server->clients, exchange->client, CLIENT_REQUEST_S);
+	exchange->client->exchange = NULL;
+	exchange_leave(exchange);
+}
+
 /* Account for what is to be sent; there is no more room: say so instead. */
 static void hold(struct exchange *exchange)
 {
+	struct stream_room *room = &exchange->server->room;
 	size_t len = exchange->reply.body.len;
 
-	if (atomic_fetch_add(&exchange->server->held_bytes, len) + len <= REPLIES_BYTES_MAX) {
+	if (atomic_fetch_add(&room->held_bytes, len) + len <= room->max_bytes) {
 		exchange->held_bytes = len;
 		return;
 	}
-	atomic_fetch_sub(&exchange->server->held_bytes, len);
+	atomic_fetch_sub(&room->held_bytes, len);
 	web_reply_fail(&exchange->reply, 503, "too many large replies are under way");
 	web_reply_finish(&exchange->reply, exchange->route);
 }
@@ -352,16 +486,18 @@ static enum MHD_Result refuse(struct exchange *exchange)
 static enum MHD_Result suspend(struct exchange *exchange, struct lane *lane)
 {
 	clients_await(&exchange->server->clients, exchange->client, 0);
+	atomic_fetch_add(&exchange->users, 1);
 	MHD_suspend_connection(exchange->connection);
 	if (lane_push(lane, &exchange->job))
 		return MHD_YES;
+	exchange_put(exchange);
 	fail(exchange, 503, "too many requests of this kind at once");
 	exchange->state = EXCHANGE_ANSWERED;
 	MHD_resume_connection(exchange->connection);
 	return MHD_YES;
 }
 
-static enum MHD_Result dispatch(struct exchange *exchange)
+static enum MHD_Result dispatch(struct exchange *exchange, const char *version)
 {
 	struct web_server *server = exchange->server;
 	struct web_request *request = &exchange->request;
@@ -378,6 +514,9 @@ static enum MHD_Result dispatch(struct exchange *exchange)
 	request->client_fd = exchange->client->fd;
 	request->is_near = !server->listener.place.is_wide;
 	request->now_ns = clock_realtime_ns();
+	/* To an older client the end of an unfinished reply looks as any other. */
+	if (request->method == WEB_GET && !strcmp(version, MHD_HTTP_VERSION_1_1))
+		request->sender = &exchange->sender;
 	switch (web_route_lane(exchange->route, &exchange->target)) {
 	case WEB_LANE_STORE:
 		return suspend(exchange, &server->stores);
@@ -397,8 +536,13 @@ void mhd_work(struct lane_job *job, struct web_site *site)
 		fail(exchange, 503, "the client went away");
 	else
 		web_route_answer(exchange->route, site, &exchange->request, &exchange->reply);
-	exchange->state = EXCHANGE_ANSWERED;
-	MHD_resume_connection(exchange->connection);
+	if (exchange->is_sent) {
+		end_sending(exchange);
+	} else {
+		exchange->state = EXCHANGE_ANSWERED;
+		MHD_resume_connection(exchange->connection);
+	}
+	exchange_put(exchange);
 }
 
 enum MHD_Result mhd_on_request(void *server, struct MHD_Connection *connection, const char *url,
@@ -414,7 +558,7 @@ enum MHD_Result mhd_on_request(void *server, struct MHD_Connection *connection, 
 		return check_head(exchange, method) ? MHD_YES : refuse(exchange);
 	}
 	if (exchange->state == EXCHANGE_ANSWERED)
-		return queue_reply(exchange);
+		return exchange->response ? queue_pieces(exchange) : queue_reply(exchange);
 	if (*upload_len) { /* beyond the most that it holds, the buffer takes no more */
 		if (exchange->state == EXCHANGE_RECEIVING)
 			buf_add(&exchange->body, upload, *upload_len);
@@ -424,7 +568,7 @@ enum MHD_Result mhd_on_request(void *server, struct MHD_Connection *connection, 
 	if (exchange->state == EXCHANGE_REFUSED)
 		return queue_reply(exchange);
 	if (!exchange->body.err)
-		return dispatch(exchange);
+		return dispatch(exchange, version);
 	fail(exchange, 413, "too long a body");
 	return queue_reply(exchange);
 }

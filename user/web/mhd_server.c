@@ -206,6 +206,7 @@ int web_server_open(const struct web_opts *opts, struct web_server **out)
 	server->listener.fd = -1;
 	server->host = opts->host;
 	server->service = opts->service;
+	server->room.max_bytes = REPLIES_BYTES_MAX;
 	if (opts->store_url) {
 		server->store_url = strdup(opts->store_url);
 		err = server->store_url ? 0 : -ENOMEM;

@@ -13,6 +13,7 @@
 #include "web/listen.h"
 #include "web/secrets.h"
 #include "web/site.h"
+#include "web/stream.h"
 
 enum { REPLIES_BYTES_MAX = 256 << 20 /* of all that wait to be sent */ };
 
@@ -30,7 +31,7 @@ struct web_server {
 	char *store_url; /* owned */
 	char *address; /* owned */
 	char *policies[WEB_POLICY_CNT]; /* owned: Content-Security-Policy, by enum web_policy */
-	atomic_size_t held_bytes; /* replies */
+	struct stream_room room; /* of all replies that wait to be sent */
 	atomic_size_t body_bytes; /* of requests, as their heads say it */
 };
 

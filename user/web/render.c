@@ -80,12 +80,27 @@ static void fail_encoding(struct web_reply *reply, const struct web_format *form
 		web_reply_fail(reply, 413,
 			       "the %s would be larger than %d MiB: ask for a shorter time or less",
 			       format->name, WEB_REPLY_BYTES_MAX >> 20);
+	else if (err == -ENOBUFS)
+		web_reply_fail(reply, 503, "too many large replies are under way");
 	else if (err == -ENODATA)
 		web_reply_fail(reply, 400, "there are no samples of the CPU, which %s is made of",
 			       format->name);
 	else if (err)
 		web_reply_fail(reply, 500, "cannot be encoded as %s: %s", format->name,
 			       strerror(-err));
+}
+
+/* Pieces of an encoding become pieces of the reply. */
+struct pieces {
+	const struct web_sender *sender;
+	struct web_reply *reply; /* whose body is what is encoded into */
+};
+
+static int send_piece(void *pieces_ptr, struct buf *out)
+{
+	const struct pieces *pieces = pieces_ptr;
+
+	return pieces->sender->send(pieces->sender->arg, pieces->reply);
 }
 
 void web_render(const struct profile *prof, const struct web_format *format,
@@ -97,6 +112,8 @@ void web_render(const struct profile *prof, const struct web_format *format,
 		.by = first_frame(request),
 		.is_near = request->is_near,
 	};
+	struct pieces pieces = {request->sender, reply};
+	const struct encoder_sink sink = {send_piece, &pieces};
 	_cleanup_(buf_deinit) struct buf line;
 
 	buf_init(&line, BUF_NO_MAX);
@@ -110,6 +127,9 @@ void web_render(const struct profile *prof, const struct web_format *format,
 	if (profile_format_ledger(prof, &line))
 		how.ledger_line = buf_cstr(&line);
 	web_reply_format(reply, format);
+	/* What may become too large is made whole, so that it can be refused. */
+	if (request->sender && html_bytes_max(prof, &how) <= WEB_REPLY_BYTES_MAX)
+		how.sink = &sink;
 	fail_encoding(reply, format, encoder_of(format)->encode(prof, &how, &reply->body));
 }
 

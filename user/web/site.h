@@ -31,14 +31,15 @@ enum web_method {
 struct web_request {
 	enum web_method method;
 	const struct web_target *target; /* borrowed, as all here */
-	const char *accept, *if_none_match; /* headers; NULL: not there */
+	/* Headers; NULL: not there, or a piece of the reply was sent. */
+	const char *accept, *if_none_match, *accept_encoding, *content_type, *content_encoding;
 	const char *authorization; /* likewise, and let in by it */
-	const char *accept_encoding, *content_type, *content_encoding; /* likewise */
 	const char *body; /* of a POST, body_len bytes and a NUL */
 	size_t body_len;
-	int client_fd;
+	int client_fd; /* likewise -1 */
 	bool is_near; /* nobody but this host can reach the server */
 	uint64_t now_ns; /* UTC */
+	const struct web_sender *sender; /* NULL: the reply is sent when it is whole */
 };
 
 /* What a browser may do with a reply. */
@@ -60,6 +61,19 @@ struct web_reply {
 	const char *allow; /* static; of 405 */
 	char disposition[64]; /* file name; "": none */
 	uint32_t retry_after_s; /* 0: not told */
+};
+
+/* Who sends a reply piece by piece, for answers that take long and are of use before they are
+ * whole. */
+struct web_sender {
+	/*
+	 * Send what @reply has in its body, which is empty then. After the first piece its head is
+	 * sent, too: it cannot become an error any more, and whoever fails then ends it unfinished,
+	 * which the client sees. 0, or negative errno: nobody takes it, or it cannot be kept until
+	 * somebody does.
+	 */
+	int (*send)(void *arg, struct web_reply *reply);
+	void *arg;
 };
 
 /* One at a time uses it: what a thread that answers keeps between requests. */
