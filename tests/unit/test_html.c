@@ -281,7 +281,7 @@ static size_t occurrences(const char *text, const char *what)
 static void cut_script(struct buf *html)
 {
 	static const char end[] = "</script>";
-	char *from = strstr(html->data, "<script>/*"), *to;
+	char *from = strstr(html->data, "<script>"), *to;
 
 	assert_non_null(from);
 	to = strstr(from, end);
@@ -297,8 +297,8 @@ static void passes_no_markup_from_outside(void **state)
 
 	(void)state;
 	encode_case("hostile", &html);
-	cut_script(&html);
-	cut_script(&html);
+	for (int i = 0; i < 3; i++)
+		cut_script(&html);
 	assert_null(strstr(html.data, "<script>"));
 	assert_int_equal(occurrences(html.data, "<script"), 3);
 	assert_int_equal(occurrences(html.data, "</script"), 3);

@@ -26,6 +26,7 @@ struct encoder_opts {
 	const char *difference; /* html: JSON, what its values "before" and "after" differ in
 				   (html_diff.js); NULL: they are no two sides */
 	bool is_near; /* html: it goes nowhere: larger, because not compressed, but there sooner */
+	bool has_head; /* html: html_add_head() has written the beginning */
 	const struct encoder_sink *sink; /* html: gets all but the last piece; NULL: there is one */
 };
 
@@ -59,6 +60,12 @@ int folded_encode_pair(const struct profile *prof, const struct encoder_opts *op
  * script, and of its style. */
 void html_add_script_source(struct buf *out);
 void html_add_style_source(struct buf *out);
+
+/* What all reports begin with: a browser that has it prepares to show what follows. */
+void html_add_head(struct buf *out);
+
+/* What follows it where there is no report: @why, in the element with the id "failed". */
+void html_add_failure(struct buf *out, const char *why);
 
 /* About the most bytes that the report on @prof with @opts has; more only where module names are
  * long. O(1) but for the texts of @opts. */

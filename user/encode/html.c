@@ -3,10 +3,13 @@
  * The report: one HTML file that needs nothing else. It carries the profile itself (html_data.c),
  * from which its scripts compute every view; without them it is a table of the hottest functions.
  *
- *	<head>    what the page may do: run this script, use this style, ask nobody for anything
+ *	<head>    what the page may do: run these scripts, use this style, ask nobody for anything
+ *	<style>
+ *	<script>                                       html_text.js, html_first.js: prepares to draw
+ *	-- what is above is the same for all reports --
  *	<body>    title, subtitle
  *	<script type="application/json">               the first picture (html_first.c)
- *	<script>                                       html_text.js, html_first.js: draws it
+ *	<script>                                       draws it
  *	<noscript>                                     ledger, the table for readers without scripts
  *	<script type="application/json">               the facts (html_facts.c)
  *	<script type="application/octet-stream;base64"> the profile
@@ -44,6 +47,8 @@ static const char first_script[] = {
 #include "gen/html_first.js.h"
 	0};
 
+static const char draw_script[] = "drawFirst();";
+
 static const char script[] = {
 #include "gen/html_data.js.h"
 #include "gen/html_diff.js.h"
@@ -73,13 +78,14 @@ static void take_error(struct buf *whole, const struct buf *part)
 
 /* Of what will stand between two tags; made when the first one is asked for. */
 static uint8_t style_digest[SHA256_BYTES], script_digest[SHA256_BYTES];
-static uint8_t first_script_digest[SHA256_BYTES];
+static uint8_t first_script_digest[SHA256_BYTES], draw_script_digest[SHA256_BYTES];
 
 static void make_digests(void)
 {
 	sha256(style, strlen(style), style_digest);
 	sha256(script, strlen(script), script_digest);
 	sha256(first_script, strlen(first_script), first_script_digest);
+	sha256(draw_script, strlen(draw_script), draw_script_digest);
 }
 
 /* 'sha256-...' */
@@ -96,6 +102,8 @@ static void add_source(struct buf *out, const uint8_t digest[static SHA256_BYTES
 void html_add_script_source(struct buf *out)
 {
 	add_source(out, first_script_digest);
+	buf_add_char(out, ' ');
+	add_source(out, draw_script_digest);
 	buf_add_char(out, ' ');
 	add_source(out, script_digest);
 }
@@ -136,7 +144,14 @@ static void add_caption(struct buf *out, const struct profile *prof,
 	buf_deinit(&text);
 }
 
-static void add_head(struct buf *out, const struct profile *prof, const struct encoder_opts *opts)
+static void add_script(struct buf *out, const char *text)
+{
+	buf_add_str(out, "<script>");
+	buf_add_str(out, text);
+	buf_add_str(out, "</script>\n");
+}
+
+void html_add_head(struct buf *out)
 {
 	buf_add_str(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 			 "<meta http-equiv=\"Content-Security-Policy\" "
@@ -147,11 +162,18 @@ static void add_head(struct buf *out, const struct profile *prof, const struct e
 	html_add_style_source(out);
 	buf_add_str(out, "\">\n<meta name=\"viewport\" content=\"width=device-width, "
 			 "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n"
-			 "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
-	add_caption(out, prof, opts, caption_add_title);
-	buf_add_str(out, "</title>\n<style>");
+			 "<meta name=\"referrer\" content=\"no-referrer\">\n<style>");
 	buf_add_str(out, style);
-	buf_add_str(out, "</style>\n</head>\n");
+	buf_add_str(out, "</style>\n");
+	add_script(out, first_script);
+}
+
+void html_add_failure(struct buf *out, const char *why)
+{
+	buf_add_str(out, "<title>No report</title>\n</head>\n<body>\n<h1>No report</h1>\n"
+			 "<p id=\"failed\" class=\"failed\">");
+	svg_add_text(out, why);
+	buf_add_str(out, "</p>\n</body>\n</html>\n");
 }
 
 /* What a reader without scripts sees. */
@@ -234,13 +256,6 @@ static int add_profile(struct buf *out, struct html_trie *trie, const struct enc
 	return err;
 }
 
-static void add_script(struct buf *out, const char *text)
-{
-	buf_add_str(out, "<script>");
-	buf_add_str(out, text);
-	buf_add_str(out, "</script>\n");
-}
-
 /* The two sides of a difference are no picture of one value. */
 static int add_first(struct buf *out, const struct profile *prof, const struct encoder_opts *opts)
 {
@@ -253,7 +268,7 @@ static int add_first(struct buf *out, const struct profile *prof, const struct e
 	else
 		err = html_add_first(out, prof, caption_value(prof, opts), opts->by);
 	buf_add_str(out, "</script>\n");
-	add_script(out, first_script);
+	add_script(out, draw_script);
 	return err;
 }
 
@@ -262,8 +277,11 @@ static int add_begin(struct buf *out, const struct profile *prof, const struct e
 {
 	int err;
 
-	add_head(out, prof, opts);
-	buf_add_str(out, "<body>\n<header id=\"head\"><div id=\"titles\"><h1>");
+	if (!opts->has_head)
+		html_add_head(out);
+	buf_add_str(out, "<title>");
+	add_caption(out, prof, opts, caption_add_title);
+	buf_add_str(out, "</title>\n</head>\n<body>\n<header id=\"head\"><div id=\"titles\"><h1>");
 	add_caption(out, prof, opts, caption_add_title);
 	buf_add_str(out, "</h1>\n<p class=\"subtitle\">");
 	add_caption(out, prof, opts, caption_add_subtitle);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The first picture, drawn before the profile is read: the flame graph of html_first.c in the place where the report will
- * have it. It stands in a script of its own, together with html_text.js, before the profile; the report's other parts use
- * what is here, too. A link to another view than the first one has no such picture.
+ * have it. It stands in a script of its own, together with html_text.js, in the head of the page, and prepares there: a
+ * server sends that much before it knows what the report is. The report's other parts use what is here, too. A link to
+ * another view than the first one has no such picture.
  */
 const ROW = 19;
 const LABEL_FROM = 26; /* px */
@@ -11,7 +12,7 @@ const INLINED = 1; /* enum flame_flags */
 const BOX_FIELDS = 6; /* depth, left, width, colour, flags, name */
 const FIRST_WAIT_MS = 200; /* where the browser paints nothing, the report does not wait for it */
 
-const first = { element: null, painted: Promise.resolve() };
+const first = { element: null, painted: Promise.resolve(), context: null, paint: null };
 
 /* The theme that the address asks for, or the system's. */
 function showTheme(theme) {
@@ -71,8 +72,8 @@ function drawFirstBox(context, box, place, paint) {
 	context.fillText(fit(box.name, Math.floor((wide - 8) / paint.charWidth)), place.left + 5, place.y + 13.5);
 }
 
-function drawFirstBoxes(context, boxes, width, height) {
-	const paint = Object.assign({ colour: makeColours(context) }, nameFont(context)), scale = width / boxes[2];
+function drawFirstBoxes(boxes, width, height) {
+	const context = first.context, paint = first.paint, scale = width / boxes[2];
 	context.fillStyle = paint.colour('ground');
 	context.fillRect(0, 0, width, height);
 	for (let i = 0; i < boxes.length; i += BOX_FIELDS) {
@@ -84,22 +85,38 @@ function drawFirstBoxes(context, boxes, width, height) {
 	}
 }
 
+/* A browser looks for a font when it is first used. */
+function findFonts(context, paint) {
+	const sans = getComputedStyle(document.documentElement).getPropertyValue('--sans');
+	for (const font of ['italic ' + paint.font, '13px ' + sans, '650 19px ' + sans]) {
+		context.font = font;
+		context.measureText('M');
+	}
+}
+
+function prepareFirst() {
+	const context = document.createElement('canvas').getContext('2d', { alpha: false });
+	showTheme(new URLSearchParams(location.hash.slice(1)).get('m'));
+	first.context = context;
+	first.paint = Object.assign({ colour: makeColours(context) }, nameFont(context));
+	findFonts(context, first.paint);
+}
+
+/* The boxes are there. */
 function drawFirst() {
 	const boxes = JSON.parse(document.getElementById('boxes').textContent), fields = new URLSearchParams(location.hash.slice(1));
-	showTheme(fields.get('m'));
 	fields.delete('m');
 	if (!boxes.length || fields.size)
 		return;
-	const canvas = document.createElement('canvas'), ratio = window.devicePixelRatio || 1;
+	const canvas = first.context.canvas, ratio = window.devicePixelRatio || 1;
 	first.element = document.getElementById('first');
 	const width = first.element.clientWidth, height = first.element.clientHeight;
 	canvas.width = Math.round(width * ratio);
 	canvas.height = Math.round(height * ratio);
 	canvas.style.width = width + 'px';
 	canvas.style.height = height + 'px';
-	const context = canvas.getContext('2d', { alpha: false });
-	context.setTransform(ratio, 0, 0, ratio, 0, 0);
-	drawFirstBoxes(context, boxes, width, height);
+	first.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+	drawFirstBoxes(boxes, width, height);
 	first.element.append(canvas);
 	first.painted = new Promise(function (done) {
 		requestAnimationFrame(() => setTimeout(function () {
@@ -110,4 +127,4 @@ function drawFirst() {
 	});
 }
 
-drawFirst();
+prepareFirst();

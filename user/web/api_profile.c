@@ -194,16 +194,16 @@ static void show_difference(struct web_site *site, const struct web_request *req
 	profile_deinit(&before);
 }
 
-void web_answer_profile(struct web_site *site, const struct web_request *request,
-			struct web_reply *reply)
+static void show_profile(struct web_site *site, const struct web_request *request,
+			 const struct web_format *format, struct web_reply *reply)
 {
 	_cleanup_(web_selection_deinit) struct web_selection selection = {0};
-	const struct web_format *format = web_format_of(request, "pprof", reply);
 	bool is_difference = web_target_get(request->target, "before_from") ||
 			     web_target_get(request->target, "before_to");
 	struct profile prof;
 
-	if (!format || web_selection_init(&selection, request, "from", "to", reply) ||
+	if (web_selection_init(&selection, request, "from", "to", reply) ||
+	    !web_site_store(site, reply) || web_render_begin(format, request, reply) ||
 	    web_selection_read(&selection, site, &prof, reply))
 		return;
 	if (is_difference)
@@ -211,4 +211,15 @@ void web_answer_profile(struct web_site *site, const struct web_request *request
 	else
 		web_render(&prof, format, request, reply);
 	profile_deinit(&prof);
+}
+
+void web_answer_profile(struct web_site *site, const struct web_request *request,
+			struct web_reply *reply)
+{
+	const struct web_format *format = web_format_of(request, "pprof", reply);
+
+	if (!format)
+		return;
+	show_profile(site, request, format, reply);
+	web_render_failure(reply);
 }

@@ -208,7 +208,10 @@ static int send_piece(void *exchange_ptr, struct web_reply *reply)
 	struct exchange *exchange = exchange_ptr;
 	int err = stream_add(&exchange->stream, &reply->body);
 
-	return err || exchange->is_sent ? err : begin_sending(exchange);
+	if (!err && !exchange->is_sent)
+		err = begin_sending(exchange);
+	reply->piece_cnt += !err;
+	return err;
 }
 
 /* The lane's thread has sent pieces of a reply, and the last one or why there is none is left. */
@@ -501,6 +504,7 @@ static enum MHD_Result dispatch(struct exchange *exchange, const char *version)
 {
 	struct web_server *server = exchange->server;
 	struct web_request *request = &exchange->request;
+	const char *mode = header_of(exchange, "Sec-Fetch-Mode");
 
 	request->target = &exchange->target;
 	request->accept = header_of(exchange, "Accept");
@@ -513,6 +517,7 @@ static enum MHD_Result dispatch(struct exchange *exchange, const char *version)
 	request->body_len = exchange->body.len;
 	request->client_fd = exchange->client->fd;
 	request->is_near = !server->listener.place.is_wide;
+	request->is_shown = mode && !strcmp(mode, "navigate");
 	request->now_ns = clock_realtime_ns();
 	/* To an older client the end of an unfinished reply looks as any other. */
 	if (request->method == WEB_GET && !strcmp(version, MHD_HTTP_VERSION_1_1))

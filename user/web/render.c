@@ -103,6 +103,32 @@ static int send_piece(void *pieces_ptr, struct buf *out)
 	return pieces->sender->send(pieces->sender->arg, pieces->reply);
 }
 
+int web_render_begin(const struct web_format *format, const struct web_request *request,
+		     struct web_reply *reply)
+{
+	int err;
+
+	if (!request->sender || !request->is_shown || format->policy != WEB_POLICY_REPORT)
+		return 0;
+	web_reply_format(reply, format);
+	html_add_head(&reply->body);
+	err = request->sender->send(request->sender->arg, reply);
+	fail_encoding(reply, format, err);
+	return err;
+}
+
+void web_render_failure(struct web_reply *reply)
+{
+	_cleanup_(buf_deinit) struct buf why = {0};
+
+	if (reply->status < 400 || reply->piece_cnt != 1)
+		return;
+	why = reply->body;
+	buf_init(&reply->body, WEB_REPLY_BYTES_MAX);
+	html_add_failure(&reply->body, buf_cstr(&why));
+	reply->status = 200;
+}
+
 void web_render(const struct profile *prof, const struct web_format *format,
 		const struct web_request *request, struct web_reply *reply)
 {
@@ -111,6 +137,7 @@ void web_render(const struct profile *prof, const struct web_format *format,
 		.value = PROFILE_NONE,
 		.by = first_frame(request),
 		.is_near = request->is_near,
+		.has_head = reply->piece_cnt > 0,
 	};
 	struct pieces pieces = {request->sender, reply};
 	const struct encoder_sink sink = {send_piece, &pieces};

@@ -21,6 +21,16 @@ const struct web_format *web_format_of(const struct web_request *request, const 
 /* Tell @reply what it is in @format. */
 void web_reply_format(struct web_reply *reply, const struct web_format *format);
 
+/*
+ * Send what a report in @format begins with, where that is of use: whoever shows it prepares to do
+ * so while it is being made. 0, or negative errno: @reply says why.
+ */
+int web_render_begin(const struct web_format *format, const struct web_request *request,
+		     struct web_reply *reply);
+
+/* @reply has failed; where no more than that was sent, it becomes a page that says why. */
+void web_render_failure(struct web_reply *reply);
+
 /* Answer with @prof: value= and by= say what is shown. */
 void web_render(const struct profile *prof, const struct web_format *format,
 		const struct web_request *request, struct web_reply *reply);

@@ -153,6 +153,7 @@ static void add_line(struct buf *out, const char *text)
 
 void web_reply_fail(struct web_reply *reply, int status, const char *fmt, ...)
 {
+	uint32_t piece_cnt = reply->piece_cnt;
 	char text[ERROR_BYTES_MAX];
 	va_list args;
 
@@ -162,6 +163,7 @@ void web_reply_fail(struct web_reply *reply, int status, const char *fmt, ...)
 	buf_deinit(&reply->body);
 	web_reply_init(reply);
 	reply->status = status;
+	reply->piece_cnt = piece_cnt;
 	if (status == 429 || status == 503)
 		reply->retry_after_s = WEB_RETRY_AFTER_S;
 	add_line(&reply->body, text);

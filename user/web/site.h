@@ -38,6 +38,7 @@ struct web_request {
 	size_t body_len;
 	int client_fd; /* likewise -1 */
 	bool is_near; /* nobody but this host can reach the server */
+	bool is_shown; /* a browser shows the reply, as a page or in a frame */
 	uint64_t now_ns; /* UTC */
 	const struct web_sender *sender; /* NULL: the reply is sent when it is whole */
 };
@@ -61,6 +62,7 @@ struct web_reply {
 	const char *allow; /* static; of 405 */
 	char disposition[64]; /* file name; "": none */
 	uint32_t retry_after_s; /* 0: not told */
+	uint32_t piece_cnt; /* that were sent */
 };
 
 /* Who sends a reply piece by piece, for answers that take long and are of use before they are
