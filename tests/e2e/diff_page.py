@@ -56,6 +56,18 @@ def colours_follow_the_change_and_how_sure_it_is(browser):
 
 
 @test
+def first_picture_is_the_graph(browser):
+    for name in ("d", "shares", "max", "sum"):
+        page = Report(browser, name)
+        page.check_first()
+        check(page.eval("Number(document.documentElement.dataset.painted) <= Number(document.documentElement.dataset.ready)"), "it is not painted first")
+        page.close()
+    page = Report(browser, "d", fragment="#w=2")
+    equal(page.eval("document.documentElement.dataset.painted ?? null"), None, "a picture of another view")
+    return page
+
+
+@test
 def widths_are_of_either_side_or_both(browser):
     page = Report(browser, "d")
     sums = {}

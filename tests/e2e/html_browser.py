@@ -41,19 +41,6 @@ def totals_are_the_profiles(browser):
         page.close()
 
 
-# Boxes of the first picture: depth, name, width and colour (of a plain name); of the report's graph, those that are as wide.
-SHOWN = "const shown = (depth, name, share, colour) => [depth, name, share.toFixed(4), /^[ -~]+$/.test(name) && !name.includes('?') ? colour : '']; "
-FIRST = """(() => { const boxes = JSON.parse(document.getElementById('boxes').textContent), made = []; """ + SHOWN + """
-	const style = getComputedStyle(document.documentElement);
-	for (let i = 0; i < boxes.length; i += BOX_FIELDS)
-		if (boxes[i + 5])
-			made.push(shown(boxes[i], boxes[i + 5], boxes[i + 2] / 1e5, style.getPropertyValue('--' + boxes[i + 3])));
-	return made.sort().map(String); })()"""
-WHOLE = """(() => { const tree = mainTree(state), made = []; """ + SHOWN + """
-	for (let i = 0; i < tree.cnt; i++)
-		if (150 * tree.total[i] >= tree.total[0])
-			made.push(shown(tree.depth[i], labelOf(tree, i), tree.total[i] / tree.total[0], colourOf(tree, i)));
-	return made.sort().map(String); })()"""
 KEEP = "Element.prototype.remove = function () { window.firstCanvas = this.firstChild; this.replaceWith(); }"
 # Where all frames stand, the colour of either graph.
 PIXELS = """drawn().filter(one => one.width > 12 && one.part.tree.depth[one.node] < 20).map(one => { const box = boxOf(one.part, one.node);
@@ -64,7 +51,7 @@ PIXELS = """drawn().filter(one => one.width > 12 && one.part.tree.depth[one.node
 def first_picture_is_the_graph(browser):
     for name in ("kinds", "wall", "bytes", "narrow", "sample", "hostile"):
         page = Report(browser, name)
-        equal(page.eval(FIRST), page.eval(WHOLE), "boxes of " + name)
+        page.check_first()
         check(page.eval("!document.getElementById('first')"), "the first picture stays")
         page.close()
     for dark in (False, True):

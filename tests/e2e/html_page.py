@@ -31,6 +31,23 @@ HTMLAnchorElement.prototype.click = function () { saved.name = this.download; };
 """
 
 
+# Boxes of the first picture: depth, name (as much as the widest screen shows), width and colour (of a plain name that is
+# whole); of the report's graph, those that are as wide.
+SHOWN = """const shown = (depth, name, share, colour) => { const all = Array.from(name), most = Math.floor(share * 640) + 1;
+	return [depth, all.slice(0, most).join(''), share.toFixed(4), all.length < most && /^[ -~]+$/.test(name) && !name.includes('?') ? colour : '']; }; """
+FIRST = """(() => { const boxes = JSON.parse(document.getElementById('boxes').textContent), made = []; """ + SHOWN + """
+	const style = getComputedStyle(document.documentElement);
+	for (let i = 0; i < boxes.length; i += BOX_FIELDS)
+		if (boxes[i + 5])
+			made.push(shown(boxes[i], boxes[i + 5], boxes[i + 2] / 1e5, style.getPropertyValue('--' + boxes[i + 3])));
+	return made.sort().map(String); })()"""
+WHOLE = """(() => { const tree = mainTree(state), made = []; """ + SHOWN + """
+	for (let i = 0; i < tree.cnt; i++)
+		if (150 * tree.total[i] >= tree.total[0])
+			made.push(shown(tree.depth[i], boxLabel(tree, i), tree.total[i] / tree.total[0], colourOf(tree, i)));
+	return made.sort().map(String); })()"""
+
+
 class Report(Page):
     """A report in a tab, in the words of the tests."""
 
@@ -48,6 +65,12 @@ class Report(Page):
         self.go("about:blank")
         self.go(self.url + fragment)
         self.begin()
+
+    def check_first(self):
+        """The first picture is that of the graph."""
+        first, whole = self.eval(FIRST), self.eval(WHOLE)
+        check(first, "no boxes")
+        equal(first, whole, "boxes of " + self.url)
 
     def names(self):
         return self.eval("drawn().map(at => at.name)")

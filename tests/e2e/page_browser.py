@@ -264,6 +264,17 @@ def why_there_is_no_report(browser):
 
 
 @test
+def a_report_that_is_not_whole(browser):
+    fragment, start, end = still()
+    page = Host(browser, page_server.Scene(report_share=0.6), fragment)
+    page.expected = ["ERR_INCOMPLETE_CHUNKED_ENCODING"]
+    page.key("Enter")
+    check(page.wait("ui.reportWords.textContent.includes('before it was whole')"), page.text(".report-words"))
+    check(page.eval("ui.frame.classList.contains('fails')"), "what there is of it is shown")
+    return page
+
+
+@test
 def downloads(browser):
     fragment, start, end = still()
     page = Host(browser, None, fragment + "&p=%d-%d" % (start // 1000 + 60, start // 1000 + 120))

@@ -44,6 +44,7 @@ class Scene:
         self.idle = []  # windows without samples
         self.empty, self.token, self.fail, self.lost, self.wave = False, "", None, 0, False
         self.report_error = ""
+        self.report_share = 1.0  # of the report, then the connection ends
         self.shift = (0, 0)  # windows from this moment on start so much later
         self.__dict__.update(fields)
 
@@ -171,6 +172,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:
             pass  # the page has asked for something else meanwhile
 
+    def reply_piece(self, kind, body, policy):
+        """Of a reply in pieces the first, and no other."""
+        self.send_response(200)
+        for name, value in (("Content-Type", kind), ("Transfer-Encoding", "chunked"), ("Content-Security-Policy", policy), ("Cache-Control", "no-store")):
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
+        self.close_connection = True
+
     def reply_json(self, status, value):
         self.reply(status, "application/json", json.dumps(value).encode())
 
@@ -189,8 +199,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if scene.report_error:
             self.reply_json(413, {"error": scene.report_error})
         elif form == "html":
-            is_difference = "before_from" in query.fields
-            self.reply(200, TYPES[".html"], server.difference if is_difference else server.report, server.report_policy)
+            body = server.difference if "before_from" in query.fields else server.report
+            if scene.report_share < 1:
+                self.reply_piece(TYPES[".html"], body[:int(len(body) * scene.report_share)], server.report_policy)
+            else:
+                self.reply(200, TYPES[".html"], body, server.report_policy)
         else:
             self.reply(200, "application/octet-stream", ("a profile as %s" % form).encode())
 

@@ -101,6 +101,9 @@ holds "all formats at once" diff_of 0 files "$a" "$b" -o "$out/d.svg" -o "$out/d
 holds "the page" diff_of 0 page "$a" "$b" -o "$out/d.html"
 holds "asks nobody for anything" sh -c '! grep -qE "(src|href)=\"?(https?:)?//" "$1"' sh "$out/d.html"
 holds "the page of shares" diff_of 0 page_shares "$a" "$tmp/a3.folded" --normalize -o "$out/shares.html"
+for width in max sum; do
+	holds "the page of --width $width" diff_of 0 page_width "$a" "$b" --normalize --width $width -o "$out/$width.html"
+done
 holds "the files of --format and -o are the same" cmp "$out/json" "$out/d.json"
 holds "nothing is overwritten" diff_of 1 again "$a" "$b" -o "$out/d.svg"
 holds "and --force is named" told 'force' again.err

@@ -289,6 +289,7 @@ else
 	skip "go tool pprof" "no go"
 fi
 holds "200 clients at once" clients crowd
+holds "a report is sent in pieces" clients pieces
 holds "paths that are none and heads that are too long" clients tricks
 holds "${GARBAGE_MIB:-64} MiB of garbage" clients garbage
 holds "who sends byte by byte is hung up on, nobody waits for them" clients slow

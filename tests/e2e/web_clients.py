@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that mean no good: web_clients.py ADDRESS PORT crowd|slow|garbage|flood|tricks. Silent when the server behaves."""
+"""Clients that mean no good: web_clients.py ADDRESS PORT crowd|pieces|slow|garbage|flood|tricks. Silent when the server behaves."""
 import os
 import random
 import socket
+import struct
 import sys
 import threading
 import time
@@ -155,4 +156,50 @@ def tricks():
     assert status_of(get(b"/healthz")) == 200
 
 
-{"crowd": crowd, "slow": slow, "garbage": garbage, "flood": flood, "tricks": tricks}[sys.argv[3]]()
+def pieces():
+    """A report comes in pieces, whole to clients that would not see its end missing. Who takes the first piece alone costs nothing."""
+    now = int(time.time())
+    path = b"/api/profile?format=html&from=%d&to=%d" % (now - 3600, now)
+    head, body = get(path).split(b"\r\n\r\n", 1)
+    old_head, old_body = ask(b"GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n" % path).split(b"\r\n\r\n", 1)
+    assert b"Transfer-Encoding: chunked" in head and b"Content-Length: %d" % len(old_body) in old_head, (head, old_head)
+    assert unchunked(body) == old_body
+    assert b"Content-Length" in get(path.replace(b"html", b"folded")).split(b"\r\n\r\n")[0]
+
+    shown = b"GET %s HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate\r\nConnection: close\r\n\r\n"
+    assert unchunked(ask(shown % path).split(b"\r\n\r\n", 1)[1]) == old_body
+    assert status_of(get(path + b"&kind=none")) == 404
+    failed = ask(shown % (path + b"&kind=none"))
+    assert status_of(failed) == 200 and b'id="failed" class="failed">nothing of kind' in unchunked(failed.split(b"\r\n\r\n", 1)[1])
+    assert status_of(ask(shown % (path + b"&select=x"))) == 400
+
+    for i in range(CLIENTS):
+        sock = connect()
+        sock.sendall(shown % path)
+        sock.recv(1 + i)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", i % 2, 0))
+        sock.close()
+    asleep = [connect() for _ in range(20)]
+    for sock in asleep:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.sendall(shown % path)
+    assert unchunked(get(path).split(b"\r\n\r\n", 1)[1]) == old_body
+    for sock in asleep:
+        sock.close()
+
+
+def unchunked(body):
+    """What the pieces of @body are together; it ends with the last chunk."""
+    made = b""
+    while True:
+        size, body = body.split(b"\r\n", 1)
+        size = int(size, 16)
+        if not size:
+            assert body == b"\r\n", body
+            return made
+        made += body[:size]
+        assert body[size:size + 2] == b"\r\n"
+        body = body[size + 2:]
+
+
+{"crowd": crowd, "pieces": pieces, "slow": slow, "garbage": garbage, "flood": flood, "tricks": tricks}[sys.argv[3]]()

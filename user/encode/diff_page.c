@@ -3,7 +3,7 @@
 #include "encode/diff_page.h"
 
 #include "base/cleanup.h"
-#include "encode/encoder.h"
+#include "encode/html_changes.h"
 
 static void add_title(const struct diff_report *report, const char *title, struct buf *out)
 {
@@ -31,16 +31,21 @@ int diff_page_svg(const struct diff_report *report, enum diff_width width, const
 	return diff_svg_encode(report->diff, &how, out);
 }
 
-/* What the page is told beside the two values: see html_diff.js. */
-static void add_facts(const struct diff_report *report, enum diff_width width, struct buf *out)
+static double scale_of(const struct diff_report *report)
 {
 	const struct diff_change *total = &report->diff->total;
 	double after = (double)total->value[DIFF_AFTER];
-	double scale = report->diff->normalize && after > 0
-			       ? ((double)total->value[DIFF_BEFORE] + total->change) / after
-			       : 1;
 
-	buf_printf(out, "{\"scale\":%.17g,\"width\":%d,\"locations\":[", scale, (int)width);
+	return report->diff->normalize && after > 0
+		       ? ((double)total->value[DIFF_BEFORE] + total->change) / after
+		       : 1;
+}
+
+/* What the page is told beside the two values: see html_diff.js. */
+static void add_facts(const struct diff_report *report, enum diff_width width, struct buf *out)
+{
+	buf_printf(out, "{\"scale\":%.17g,\"width\":%d,\"locations\":[", scale_of(report),
+		   (int)width);
 	for (size_t i = 0; i < report->order_cnt; i++)
 		buf_printf(out, "%s%u", i ? "," : "",
 			   report->diff->rows[report->order[i]].location);
@@ -50,10 +55,12 @@ static void add_facts(const struct diff_report *report, enum diff_width width, s
 }
 
 int diff_page_html(const struct diff_report *report, enum diff_width width, const char *title,
-		   struct buf *out)
+		   const struct encoder_opts *way, struct buf *out)
 {
+	_cleanup_(html_changes_deinit) struct html_changes changes = {0};
 	_cleanup_(buf_deinit) struct buf heading, line, facts;
-	struct encoder_opts how = {.value = DIFF_AFTER, .by = report->diff->by};
+	struct encoder_opts how = way ? *way : (struct encoder_opts){0};
+	int err;
 
 	buf_init(&heading, BUF_NO_MAX);
 	buf_init(&line, BUF_NO_MAX);
@@ -61,11 +68,16 @@ int diff_page_html(const struct diff_report *report, enum diff_width width, cons
 	add_title(report, title, &heading);
 	diff_report_line(report, &line);
 	add_facts(report, width, &facts);
-	if (facts.err)
-		return facts.err;
+	err = facts.err ? facts.err
+			: html_changes_init(&changes, report, width, scale_of(report));
+	if (err)
+		return err;
+	how.value = DIFF_AFTER;
+	how.by = report->diff->by;
 	how.title = buf_cstr(&heading);
 	how.subtitle = buf_cstr(&line);
 	how.difference = buf_cstr(&facts);
+	how.changes = &changes;
 	return encoder_html.encode(&report->diff->joined, &how, out);
 }
 

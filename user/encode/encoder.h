@@ -12,6 +12,7 @@
 #include "profile/profile.h"
 
 struct encoder_sink;
+struct html_changes;
 
 struct encoder_opts {
 	uint32_t value; /* index of the value type for one-value formats; PROFILE_NONE: the
@@ -25,6 +26,7 @@ struct encoder_opts {
 	const char *sources; /* html: JSON, source lines (cli/source_embed.h); NULL: none */
 	const char *difference; /* html: JSON, what its values "before" and "after" differ in
 				   (html_diff.js); NULL: they are no two sides */
+	const struct html_changes *changes; /* html: of a difference, what its first picture shows */
 	bool is_near; /* html: it goes nowhere: larger, because not compressed, but there sooner */
 	bool has_head; /* html: html_add_head() has written the beginning */
 	const struct encoder_sink *sink; /* html: gets all but the last piece; NULL: there is one */
@@ -32,6 +34,7 @@ struct encoder_opts {
 
 /* Takes pieces of an encoding while the rest is being made. */
 struct encoder_sink {
+	uint64_t max_bytes; /* what may become larger is made whole, so that it can be refused */
 	/* Take the content of @out, which is empty then. 0, or negative errno, which ends it. */
 	int (*take)(void *arg, struct buf *out);
 	void *arg;
@@ -66,10 +69,6 @@ void html_add_head(struct buf *out);
 
 /* What follows it where there is no report: @why, in the element with the id "failed". */
 void html_add_failure(struct buf *out, const char *why);
-
-/* About the most bytes that the report on @prof with @opts has; more only where module names are
- * long. O(1) but for the texts of @opts. */
-uint64_t html_bytes_max(const struct profile *prof, const struct encoder_opts *opts);
 
 /* The encoder for @path by its extension ("-" is folded), or NULL. */
 const struct encoder *encoder_for_path(const char *path);

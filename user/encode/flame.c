@@ -33,6 +33,7 @@ struct builder {
 	size_t draft_cnt, draft_cap;
 	struct hmap children;
 	uint32_t *leaves; /* by sample: its draft, PROFILE_NONE: none; NULL: not wanted */
+	bool is_unsorted;
 	int64_t total;
 };
 
@@ -211,11 +212,22 @@ static int compare_ordered(const void *left_ptr, const void *right_ptr)
 	return left->key < right->key ? -1 : left->key > right->key;
 }
 
+static void link_child(struct builder *bld, uint32_t id)
+{
+	struct draft *draft = &bld->drafts[id], *parent;
+
+	if (draft->parent == PROFILE_NONE)
+		return;
+	parent = &bld->drafts[draft->parent];
+	draft->next_sibling = parent->first_child;
+	parent->first_child = id;
+}
+
 /*
  * Link siblings by name: all nodes are sorted once, and each is pushed to the front of its parent's
  * list, the last name first.
  */
-static int link_children(struct builder *bld)
+static int link_sorted(struct builder *bld)
 {
 	_cleanup_free_ uint32_t *ranks = rank_names(&bld->frames.names);
 	_cleanup_free_ struct ordered *order = calloc(bld->draft_cnt, sizeof(*order));
@@ -230,16 +242,17 @@ static int link_children(struct builder *bld)
 		order[i].node = i;
 	}
 	qsort(order, bld->draft_cnt, sizeof(*order), compare_ordered);
-	for (size_t i = bld->draft_cnt; i-- > 0;) {
-		struct draft *draft = &bld->drafts[order[i].node];
-		struct draft *parent;
+	for (size_t i = bld->draft_cnt; i-- > 0;)
+		link_child(bld, order[i].node);
+	return 0;
+}
 
-		if (draft->parent == PROFILE_NONE)
-			continue;
-		parent = &bld->drafts[draft->parent];
-		draft->next_sibling = parent->first_child;
-		parent->first_child = order[i].node;
-	}
+static int link_children(struct builder *bld)
+{
+	if (!bld->is_unsorted)
+		return link_sorted(bld);
+	for (size_t i = bld->draft_cnt; i-- > 0;)
+		link_child(bld, (uint32_t)i);
 	return 0;
 }
 
@@ -318,26 +331,41 @@ static int want_leaves(struct builder *bld)
 	return 0;
 }
 
-int flame_build_leaves(const struct profile *prof, uint32_t value, const char *by,
-		       struct flame_tree *out, uint32_t **leaves)
+static int build_tree(struct builder *bld, const struct profile *prof, uint32_t value,
+		      const char *by, struct flame_tree *out, uint32_t **leaves)
 {
-	struct builder bld = {.draft_cnt = 0};
 	int err;
 
 	if (prof->err)
 		return prof->err;
 	if (value == PROFILE_NONE ? prof->value_type_cnt > 0 : value >= prof->value_type_cnt)
 		return -EINVAL;
-	hmap_init(&bld.children);
-	err = flame_frames_init(&bld.frames, prof, by);
+	hmap_init(&bld->children);
+	err = flame_frames_init(&bld->frames, prof, by);
 	if (!err && leaves)
-		err = want_leaves(&bld);
+		err = want_leaves(bld);
 	if (!err)
-		err = build(&bld, value, out);
+		err = build(bld, value, out);
 	if (!err && leaves)
-		*leaves = take_ptr(bld.leaves);
-	builder_deinit(&bld);
+		*leaves = take_ptr(bld->leaves);
+	builder_deinit(bld);
 	return err;
+}
+
+int flame_build_leaves(const struct profile *prof, uint32_t value, const char *by,
+		       struct flame_tree *out, uint32_t **leaves)
+{
+	struct builder bld = {.draft_cnt = 0};
+
+	return build_tree(&bld, prof, value, by, out, leaves);
+}
+
+int flame_build_unsorted(const struct profile *prof, uint32_t value, const char *by,
+			 struct flame_tree *out)
+{
+	struct builder bld = {.is_unsorted = true};
+
+	return build_tree(&bld, prof, value, by, out, NULL);
 }
 
 int flame_build(const struct profile *prof, uint32_t value, const char *by, struct flame_tree *out)

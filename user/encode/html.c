@@ -113,9 +113,9 @@ void html_add_style_source(struct buf *out)
 	add_source(out, style_digest);
 }
 
-/* Numbers take five bytes at most, 64-bit ones ten; a byte of a name three, where it is none of
- * UTF-8, and six in a comment. */
-uint64_t html_bytes_max(const struct profile *prof, const struct encoder_opts *opts)
+/* About the most bytes that the report has, more only where module names are long: numbers take five
+ * at most, 64-bit ones ten; a byte of a name three, where it is none of UTF-8, six in a comment. */
+static uint64_t bytes_max(const struct profile *prof, const struct encoder_opts *opts)
 {
 	uint64_t binary = 45 * prof->mapping_cnt + 20 * prof->function_cnt +
 			  64 * prof->location_cnt + 10 * prof->line_cnt +
@@ -256,14 +256,15 @@ static int add_profile(struct buf *out, struct html_trie *trie, const struct enc
 	return err;
 }
 
-/* The two sides of a difference are no picture of one value. */
 static int add_first(struct buf *out, const struct profile *prof, const struct encoder_opts *opts)
 {
 	int err = 0;
 
 	buf_add_str(out,
 		    "<div id=\"first\"></div>\n<script id=\"boxes\" type=\"application/json\">");
-	if (opts->difference)
+	if (opts->changes)
+		err = html_add_first_changes(out, opts->changes);
+	else if (opts->difference)
 		buf_add_str(out, "[]");
 	else
 		err = html_add_first(out, prof, caption_value(prof, opts), opts->by);
@@ -305,17 +306,12 @@ static int add_rest(struct buf *out, struct html_trie *trie, const struct encode
 	return err;
 }
 
-static int encode(const struct profile *prof, const struct encoder_opts *opts, struct buf *out)
+static int encode_pieces(const struct profile *prof, const struct encoder_opts *opts,
+			 struct buf *out)
 {
-	struct html_trie trie = {0};
-	int err;
+	struct html_trie trie;
+	int err = add_begin(out, prof, opts);
 
-	if (prof->err)
-		return prof->err;
-	if (opts->value != PROFILE_NONE && prof->value_type_cnt &&
-	    opts->value >= prof->value_type_cnt)
-		return -EINVAL;
-	err = add_begin(out, prof, opts);
 	if (err)
 		return err;
 	err = html_trie_init(&trie, prof, opts->by);
@@ -323,6 +319,20 @@ static int encode(const struct profile *prof, const struct encoder_opts *opts, s
 		err = add_rest(out, &trie, opts);
 	html_trie_deinit(&trie);
 	return err ? err : out->err;
+}
+
+static int encode(const struct profile *prof, const struct encoder_opts *opts, struct buf *out)
+{
+	struct encoder_opts how = *opts;
+
+	if (prof->err)
+		return prof->err;
+	if (opts->value != PROFILE_NONE && prof->value_type_cnt &&
+	    opts->value >= prof->value_type_cnt)
+		return -EINVAL;
+	if (how.sink && bytes_max(prof, opts) > how.sink->max_bytes)
+		how.sink = NULL;
+	return encode_pieces(prof, &how, out);
 }
 
 const struct encoder encoder_html = {

@@ -13,6 +13,7 @@
 #include "base/hmap.h"
 #include "encode/encoder.h"
 #include "encode/flame_frames.h"
+#include "encode/html_changes.h"
 
 /* A stack's end, or a part that stacks share. */
 struct html_node {
@@ -60,6 +61,9 @@ int html_add_binary(struct buf *out, struct html_trie *trie);
  * a screen shows it. 0 or negative errno, as of flame_build().
  */
 int html_add_first(struct buf *out, const struct profile *prof, uint32_t value, const char *by);
+
+/* The same of a difference. */
+int html_add_first_changes(struct buf *out, const struct html_changes *changes);
 
 /* The functions with the highest selves by the value @value, as rows of an HTML table: self, its
  * share, total, its share, name; none where there is no such value. 0 or -ENOMEM. */

@@ -504,6 +504,7 @@ static enum MHD_Result dispatch(struct exchange *exchange, const char *version)
 {
 	struct web_server *server = exchange->server;
 	struct web_request *request = &exchange->request;
+	enum web_lane lane = web_route_lane(exchange->route, &exchange->target);
 	const char *mode = header_of(exchange, "Sec-Fetch-Mode");
 
 	request->target = &exchange->target;
@@ -520,9 +521,10 @@ static enum MHD_Result dispatch(struct exchange *exchange, const char *version)
 	request->is_shown = mode && !strcmp(mode, "navigate");
 	request->now_ns = clock_realtime_ns();
 	/* To an older client the end of an unfinished reply looks as any other. */
-	if (request->method == WEB_GET && !strcmp(version, MHD_HTTP_VERSION_1_1))
+	if (lane != WEB_LANE_QUICK && request->method == WEB_GET &&
+	    !strcmp(version, MHD_HTTP_VERSION_1_1))
 		request->sender = &exchange->sender;
-	switch (web_route_lane(exchange->route, &exchange->target)) {
+	switch (lane) {
 	case WEB_LANE_STORE:
 		return suspend(exchange, &server->stores);
 	case WEB_LANE_CAPTURE:

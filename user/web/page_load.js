@@ -99,6 +99,7 @@ async function load() {
 		/* What is there may have changed where it was not what was looked for. */
 		if (view.isStale || view.isEmpty || !view.coverage || !view.coverage.windows)
 			await loadInfo(abort.signal);
+		renderReport();
 		if (!view.isEmpty)
 			Object.assign(view, await loadView(abort.signal));
 		view.error = '';

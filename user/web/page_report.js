@@ -35,11 +35,17 @@ async function fetchBlob(url, signal) {
 	return (await ask(url, signal)).blob();
 }
 
-/* What is shown when it is no report: a frame does not tell why, and what is no report may not be shown in one. */
+/* Why @shown, which is a page, is no report; '': it is one. Its last script comes behind the profile. */
+function pageError(shown) {
+	const failed = shown.getElementById('failed'), profile = shown.getElementById('profile');
+	return failed ? failed.textContent : profile && profile.nextElementSibling ? '' : 'it has ended before it was whole';
+}
+
+/* What is shown when it is no report: a frame does not tell why, and what is no page may not be shown in one. */
 async function frameError() {
 	const shown = ui.frame.contentDocument;
 	if (shown && shown.contentType === 'text/html')
-		return '';
+		return pageError(shown);
 	try {
 		await ask(reportUrl('html'));
 	} catch (error) {
@@ -54,6 +60,17 @@ function showReportWords(text, isError) {
 	ui.reportWords.classList.toggle('failed', isError === true);
 	ui.frame.classList.toggle('waits', Boolean(text));
 	ui.frame.classList.toggle('fails', isError === true);
+}
+
+/* The flame graph is painted before the rest of the report is there. */
+function awaitPicture(frame) {
+	if (frame !== ui.frame || ui.reportWords.hidden)
+		return;
+	const shown = frame.contentDocument;
+	if (shown && shown.documentElement && shown.documentElement.dataset.painted)
+		showReportWords('');
+	else
+		requestAnimationFrame(() => awaitPicture(frame));
 }
 
 async function loadedFrame() {
@@ -71,6 +88,7 @@ async function loadReport() {
 	forgetBlob();
 	freshFrame();
 	showReportWords(state.before ? 'Comparing\u2026' : 'Making the report\u2026');
+	requestAnimationFrame(() => awaitPicture(ui.frame));
 	if (!token()) {
 		ui.frame.src = url + reportHash();
 		return;
@@ -86,9 +104,9 @@ async function loadReport() {
 	}
 }
 
-/* The report follows what is picked, and the filters; not the range that is shown. */
+/* The report follows what is picked, and the filters; not the range that is shown, for which it does not wait. */
 function renderReport() {
-	const isShown = state.picked !== null && !view.isEmpty && view.coverage !== null;
+	const isShown = state.picked !== null && !view.isEmpty && view.info !== null;
 	ui.report.hidden = !isShown;
 	ui.picked.hidden = !isShown;
 	const key = isShown ? reportUrl('html') + (token() ? ' token' : '') : '';

@@ -92,6 +92,7 @@ static void fail_encoding(struct web_reply *reply, const struct web_format *form
 
 /* Pieces of an encoding become pieces of the reply. */
 struct pieces {
+	struct encoder_sink sink;
 	const struct web_sender *sender;
 	struct web_reply *reply; /* whose body is what is encoded into */
 };
@@ -101,6 +102,24 @@ static int send_piece(void *pieces_ptr, struct buf *out)
 	const struct pieces *pieces = pieces_ptr;
 
 	return pieces->sender->send(pieces->sender->arg, pieces->reply);
+}
+
+/* How a report goes to who asked for it; @pieces is borrowed. */
+static struct encoder_opts way_of(const struct web_request *request, struct web_reply *reply,
+				  struct pieces *pieces)
+{
+	*pieces = (struct pieces){
+		.sink = {WEB_REPLY_BYTES_MAX, send_piece, pieces},
+		.sender = request->sender,
+		.reply = reply,
+	};
+	return (struct encoder_opts){
+		.value = PROFILE_NONE,
+		.by = first_frame(request),
+		.is_near = request->is_near,
+		.has_head = reply->piece_cnt > 0,
+		.sink = request->sender ? &pieces->sink : NULL,
+	};
 }
 
 int web_render_begin(const struct web_format *format, const struct web_request *request,
@@ -133,14 +152,8 @@ void web_render(const struct profile *prof, const struct web_format *format,
 		const struct web_request *request, struct web_reply *reply)
 {
 	const char *value = web_target_get(request->target, "value");
-	struct encoder_opts how = {
-		.value = PROFILE_NONE,
-		.by = first_frame(request),
-		.is_near = request->is_near,
-		.has_head = reply->piece_cnt > 0,
-	};
-	struct pieces pieces = {request->sender, reply};
-	const struct encoder_sink sink = {send_piece, &pieces};
+	struct pieces pieces;
+	struct encoder_opts how = way_of(request, reply, &pieces);
 	_cleanup_(buf_deinit) struct buf line;
 
 	buf_init(&line, BUF_NO_MAX);
@@ -154,19 +167,16 @@ void web_render(const struct profile *prof, const struct web_format *format,
 	if (profile_format_ledger(prof, &line))
 		how.ledger_line = buf_cstr(&line);
 	web_reply_format(reply, format);
-	/* What may become too large is made whole, so that it can be refused. */
-	if (request->sender && html_bytes_max(prof, &how) <= WEB_REPLY_BYTES_MAX)
-		how.sink = &sink;
 	fail_encoding(reply, format, encoder_of(format)->encode(prof, &how, &reply->body));
 }
 
 static int encode_difference(const struct diff_report *report, const struct web_format *format,
-			     struct buf *out)
+			     const struct encoder_opts *way, struct buf *out)
 {
 	struct encoder_opts how = {.value = DIFF_AFTER, .by = report->diff->by};
 
 	if (!strcmp(format->name, "html"))
-		return diff_page_html(report, DIFF_WIDTH_AFTER, NULL, out);
+		return diff_page_html(report, DIFF_WIDTH_AFTER, NULL, way, out);
 	if (!strcmp(format->name, "svg"))
 		return diff_page_svg(report, DIFF_WIDTH_AFTER, NULL, out);
 	if (!strcmp(format->name, "folded"))
@@ -194,7 +204,7 @@ static int join(const struct web_side sides[DIFF_SIDE_CNT], const char *value, s
 }
 
 static int show(const struct web_side sides[DIFF_SIDE_CNT], const struct diff *diff,
-		const struct web_format *format, struct buf *out)
+		const struct web_format *format, const struct encoder_opts *way, struct buf *out)
 {
 	_cleanup_(diff_report_deinit) struct diff_report report;
 	int err = diff_report_init(&report, diff, DIFF_BY_CHANGE);
@@ -205,7 +215,7 @@ static int show(const struct web_side sides[DIFF_SIDE_CNT], const struct diff *d
 	}
 	if (!err)
 		err = diff_report_conclude(&report);
-	return err ? err : encode_difference(&report, format, out);
+	return err ? err : encode_difference(&report, format, way, out);
 }
 
 void web_render_difference(const struct web_side sides[DIFF_SIDE_CNT],
@@ -213,19 +223,20 @@ void web_render_difference(const struct web_side sides[DIFF_SIDE_CNT],
 			   struct web_reply *reply)
 {
 	bool normalize = web_target_get(request->target, "normalize") != NULL;
+	struct pieces pieces;
+	struct encoder_opts way = way_of(request, reply, &pieces);
 	_cleanup_(diff_deinit) struct diff diff;
 	_cleanup_(buf_deinit) struct buf why;
 	int err = diff_init(&diff, first_frame(request), normalize);
 
 	buf_init(&why, BUF_NO_MAX);
+	web_reply_format(reply, format);
 	if (!err)
 		err = join(sides, web_target_get(request->target, "value"), &diff, &why);
 	if (!err)
-		err = show(sides, &diff, format, &reply->body);
+		err = show(sides, &diff, format, &way, &reply->body);
 	if (why.len)
 		web_reply_fail(reply, 400, "%s", buf_cstr(&why));
-	else if (err)
-		fail_encoding(reply, format, err);
 	else
-		web_reply_format(reply, format);
+		fail_encoding(reply, format, err);
 }
