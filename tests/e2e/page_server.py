@@ -44,7 +44,7 @@ class Scene:
         self.idle = []  # windows without samples
         self.empty, self.token, self.fail, self.lost, self.wave = False, "", None, 0, False
         self.report_error = ""
-        self.report_share = 1.0  # of the report, then the connection ends
+        self.is_cut, self.report_end = False, ""  # the report, within its profile; what is sent instead, "": it ends unfinished
         self.shift = (0, 0)  # windows from this moment on start so much later
         self.__dict__.update(fields)
 
@@ -172,13 +172,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:
             pass  # the page has asked for something else meanwhile
 
-    def reply_piece(self, kind, body, policy):
-        """Of a reply in pieces the first, and no other."""
+    def reply_pieces(self, kind, body, policy, end):
         self.send_response(200)
         for name, value in (("Content-Type", kind), ("Transfer-Encoding", "chunked"), ("Content-Security-Policy", policy), ("Cache-Control", "no-store")):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(b"%x\r\n%b\r\n" % (len(body), body))
+        time.sleep(0.5)
+        if end:
+            self.wfile.write(b"%x\r\n%b\r\n0\r\n\r\n" % (len(end), end))
         self.close_connection = True
 
     def reply_json(self, status, value):
@@ -200,8 +202,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.reply_json(413, {"error": scene.report_error})
         elif form == "html":
             body = server.difference if "before_from" in query.fields else server.report
-            if scene.report_share < 1:
-                self.reply_piece(TYPES[".html"], body[:int(len(body) * scene.report_share)], server.report_policy)
+            if scene.is_cut:
+                self.reply_pieces(TYPES[".html"], body[:body.index(b'id="profile"') + 100], server.report_policy, scene.report_end.encode())
             else:
                 self.reply(200, TYPES[".html"], body, server.report_policy)
         else:

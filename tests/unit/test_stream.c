@@ -134,8 +134,8 @@ static void keeps_order(void **state)
 	expect_text(stream, 4, "cdef");
 	assert_true(stream_end(stream, 0));
 	expect_text(stream, 9, "g");
-	assert_int_equal(stream_read(stream, (char[1]){0}, 1), -ENODATA);
-	assert_int_equal(stream_read(stream, (char[1]){0}, 1), -ENODATA);
+	assert_int_equal(stream_read(stream, (char[1]){0}, 1), STREAM_END);
+	assert_int_equal(stream_read(stream, (char[1]){0}, 1), STREAM_END);
 }
 
 static void wakes_who_sleeps(void **state)
@@ -155,7 +155,7 @@ static void wakes_who_sleeps(void **state)
 	expect_text(stream, 9, "");
 	assert_true(stream_end(stream, 0));
 	assert_int_equal(fixture->sleeper.wake_cnt, 2);
-	assert_int_equal(stream_read(stream, (char[1]){0}, 1), -ENODATA);
+	assert_int_equal(stream_read(stream, (char[1]){0}, 1), STREAM_END);
 }
 
 /* What was sent before is taken; then it is known that it is not whole. */
@@ -274,7 +274,7 @@ static void passes_between_threads(void **state)
 	} while (len >= 0);
 	pthread_join(maker, &err);
 	assert_null(err);
-	assert_int_equal(len, -ENODATA);
+	assert_int_equal(len, STREAM_END);
 	assert_int_equal(total, expected);
 }
 

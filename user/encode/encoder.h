@@ -70,6 +70,9 @@ void html_add_head(struct buf *out);
 /* What follows it where there is no report: @why, in the element with the id "failed". */
 void html_add_failure(struct buf *out, const char *why);
 
+/* The same behind any pieces of a report that ends there. */
+void html_add_break(struct buf *out, const char *why);
+
 /* The encoder for @path by its extension ("-" is folded), or NULL. */
 const struct encoder *encoder_for_path(const char *path);
 

@@ -168,12 +168,24 @@ void html_add_head(struct buf *out)
 	add_script(out, first_script);
 }
 
-void html_add_failure(struct buf *out, const char *why)
+static void add_why(struct buf *out, const char *why)
 {
-	buf_add_str(out, "<title>No report</title>\n</head>\n<body>\n<h1>No report</h1>\n"
-			 "<p id=\"failed\" class=\"failed\">");
+	buf_add_str(out, "<p id=\"failed\" class=\"failed\">");
 	svg_add_text(out, why);
 	buf_add_str(out, "</p>\n</body>\n</html>\n");
+}
+
+void html_add_failure(struct buf *out, const char *why)
+{
+	buf_add_str(out, "<title>No report</title>\n</head>\n<body>\n<h1>No report</h1>\n");
+	add_why(out, why);
+}
+
+/* It may end in what stands in a script. */
+void html_add_break(struct buf *out, const char *why)
+{
+	buf_add_str(out, "</script>\n");
+	add_why(out, why);
 }
 
 /* What a reader without scripts sees. */
@@ -278,8 +290,6 @@ static int add_begin(struct buf *out, const struct profile *prof, const struct e
 {
 	int err;
 
-	if (!opts->has_head)
-		html_add_head(out);
 	buf_add_str(out, "<title>");
 	add_caption(out, prof, opts, caption_add_title);
 	buf_add_str(out, "</title>\n</head>\n<body>\n<header id=\"head\"><div id=\"titles\"><h1>");
@@ -310,8 +320,14 @@ static int encode_pieces(const struct profile *prof, const struct encoder_opts *
 			 struct buf *out)
 {
 	struct html_trie trie;
-	int err = add_begin(out, prof, opts);
+	int err = 0;
 
+	if (!opts->has_head) {
+		html_add_head(out);
+		err = pass(out, opts);
+	}
+	if (!err)
+		err = add_begin(out, prof, opts);
 	if (err)
 		return err;
 	err = html_trie_init(&trie, prof, opts->by);

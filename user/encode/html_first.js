@@ -117,7 +117,7 @@ function drawFirst() {
 	canvas.style.height = height + 'px';
 	first.context.setTransform(ratio, 0, 0, ratio, 0, 0);
 	drawFirstBoxes(boxes, width, height);
-	first.element.append(canvas);
+	first.element.append(canvas, el('p', 'coming', 'The rest of this report is not here yet'));
 	first.painted = new Promise(function (done) {
 		requestAnimationFrame(() => setTimeout(function () {
 			document.documentElement.dataset.painted = String(Math.round(performance.now()));

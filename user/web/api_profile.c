@@ -221,5 +221,5 @@ void web_answer_profile(struct web_site *site, const struct web_request *request
 	if (!format)
 		return;
 	show_profile(site, request, format, reply);
-	web_render_failure(reply);
+	web_render_failure(request, reply);
 }

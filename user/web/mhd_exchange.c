@@ -170,7 +170,7 @@ static ssize_t read_piece(void *exchange_ptr, uint64_t pos, char *out, size_t ma
 		exchange->awaited_bytes = 0;
 		clients_await(&exchange->server->clients, exchange->client, 0);
 	}
-	if (len == -ENODATA)
+	if (len == STREAM_END)
 		return MHD_CONTENT_READER_END_OF_STREAM;
 	return len < 0 ? MHD_CONTENT_READER_END_WITH_ERROR : len;
 }
@@ -214,15 +214,15 @@ static int send_piece(void *exchange_ptr, struct web_reply *reply)
 	return err;
 }
 
-/* The lane's thread has sent pieces of a reply, and the last one or why there is none is left. */
+/* The lane's thread has sent pieces of a reply, and the last one is left, or why it is none. */
 static void end_sending(struct exchange *exchange)
 {
-	struct web_reply *reply = &exchange->reply;
-	bool has_failed = reply->status >= 400 || stream_add(&exchange->stream, &reply->body);
+	int err = stream_add(&exchange->stream, &exchange->reply.body);
 
-	if (stream_end(&exchange->stream, has_failed ? -EIO : 0) && has_failed)
-		log_warn("web: a reply ended unfinished: %s",
-			 reply->status >= 400 ? buf_cstr(&reply->body) : "no memory");
+	if (!err && exchange->reply.status >= 400)
+		err = -EIO;
+	if (stream_end(&exchange->stream, err) && err)
+		log_warn("web: a reply ended unfinished: %s", strerror(-err));
 }
 
 static enum MHD_Result queue_pieces(struct exchange *exchange)

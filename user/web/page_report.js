@@ -63,14 +63,14 @@ function showReportWords(text, isError) {
 }
 
 /* The flame graph is painted before the rest of the report is there. */
-function awaitPicture(frame) {
-	if (frame !== ui.frame || ui.reportWords.hidden)
+function watchFrame(frame) {
+	const shown = frame.contentDocument, root = shown && shown.documentElement;
+	if (frame !== ui.frame || ui.reportWords.hidden || ui.frame.classList.contains('fails'))
 		return;
-	const shown = frame.contentDocument;
-	if (shown && shown.documentElement && shown.documentElement.dataset.painted)
+	if (root && root.dataset.painted)
 		showReportWords('');
 	else
-		requestAnimationFrame(() => awaitPicture(frame));
+		setTimeout(() => watchFrame(frame), 20);
 }
 
 async function loadedFrame() {
@@ -88,7 +88,7 @@ async function loadReport() {
 	forgetBlob();
 	freshFrame();
 	showReportWords(state.before ? 'Comparing\u2026' : 'Making the report\u2026');
-	requestAnimationFrame(() => awaitPicture(ui.frame));
+	watchFrame(ui.frame);
 	if (!token()) {
 		ui.frame.src = url + reportHash();
 		return;

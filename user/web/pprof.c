@@ -201,6 +201,7 @@ static void show(struct buf *data, const struct view *view, const struct web_for
 			       why.len ? buf_cstr(&why) : strerror(-err));
 	else
 		web_render(&prof, format, request, reply);
+	web_render_failure(request, reply);
 }
 
 static void answer(struct web_site *site, const struct web_request *request,

@@ -136,16 +136,21 @@ int web_render_begin(const struct web_format *format, const struct web_request *
 	return err;
 }
 
-void web_render_failure(struct web_reply *reply)
+void web_render_failure(const struct web_request *request, struct web_reply *reply)
 {
 	_cleanup_(buf_deinit) struct buf why = {0};
 
-	if (reply->status < 400 || reply->piece_cnt != 1)
+	if (reply->status < 400 || !reply->piece_cnt)
 		return;
 	why = reply->body;
 	buf_init(&reply->body, WEB_REPLY_BYTES_MAX);
-	html_add_failure(&reply->body, buf_cstr(&why));
-	reply->status = 200;
+	if (reply->piece_cnt > 1)
+		html_add_break(&reply->body, buf_cstr(&why));
+	else
+		html_add_failure(&reply->body, buf_cstr(&why));
+	/* Of a reply that ends unfinished a browser leaves out what it has not read by then. */
+	if (request->is_shown)
+		reply->status = 200;
 }
 
 void web_render(const struct profile *prof, const struct web_format *format,

@@ -28,8 +28,11 @@ void web_reply_format(struct web_reply *reply, const struct web_format *format);
 int web_render_begin(const struct web_format *format, const struct web_request *request,
 		     struct web_reply *reply);
 
-/* @reply has failed; where no more than that was sent, it becomes a page that says why. */
-void web_render_failure(struct web_reply *reply);
+/*
+ * Where @reply has failed after pieces of it were sent, what is still to be sent becomes HTML that
+ * says why, to who shows it; to others the reply stays failed, and ends unfinished.
+ */
+void web_render_failure(const struct web_request *request, struct web_reply *reply);
 
 /* Answer with @prof: value= and by= say what is shown. */
 void web_render(const struct profile *prof, const struct web_format *format,

@@ -230,6 +230,6 @@ void web_route_answer(const struct web_route *route, struct web_site *site,
 			       WEB_REPLY_BYTES_MAX >> 20);
 	else if (reply->body.err)
 		web_reply_fail(reply, 500, "%s", strerror(-reply->body.err));
-	if (reply->status >= 400)
+	if (reply->status >= 400 && !reply->piece_cnt)
 		web_reply_finish(reply, route);
 }

@@ -157,7 +157,7 @@ ssize_t stream_read(struct stream *stream, char *out, size_t max)
 	if (!len && stream->err) {
 		len = stream->err;
 	} else if (!len && stream->has_ended) {
-		len = -ENODATA;
+		len = STREAM_END;
 	} else if (!len) {
 		stream->is_asleep = true;
 		stream->sleep.wait(stream->sleep.arg);

@@ -16,6 +16,7 @@
 #ifndef BPFPROF_WEB_STREAM_H
 #define BPFPROF_WEB_STREAM_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,6 +24,8 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+
+enum { STREAM_END = INT_MIN };
 
 struct stream_piece;
 
@@ -66,8 +69,8 @@ int stream_add(struct stream *stream, struct buf *piece);
 /* There is no more; @err: and what was sent is not whole. False: nobody took it any more. */
 bool stream_end(struct stream *stream, int err);
 
-/* Up to @max bytes into @out: how many; 0: none yet, the sender sleeps; -ENODATA: that was all;
- * another negative errno: there is no more, and it is not whole. */
+/* Up to @max bytes into @out: how many; 0: none yet, the sender sleeps; STREAM_END: that was all;
+ * negative errno: there is no more, and it is not whole. */
 ssize_t stream_read(struct stream *stream, char *out, size_t max);
 
 /* Nobody takes anything any more: what waits is released, and nobody is woken. */
