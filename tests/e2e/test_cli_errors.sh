@@ -224,7 +224,7 @@ fails 2 "what is to be uploaded is missing: FILE..." store upload --store clickh
 fails 2 "store symbolize: of a fleet store only" store symbolize --debug-dir .
 fails 2 "option '--debug-dir': 'nowhere'" store symbolize --store clickhouse://127.0.0.1/db --debug-dir nowhere
 fails 1 "no store at 'nowhere.db'" store ship --store nowhere.db --to clickhouse://127.0.0.1/db
-fails 2 "option '--sink': not the URL of a sink (wanted: clickhouse://HOST/DATABASE, file:/DIR, s3://BUCKET/PREFIX, pyroscope+http://HOST or otlp+http://HOST)" \
+fails 2 "option '--sink': not the URL of a sink (wanted: clickhouse://HOST/DATABASE, relay+http://HOST, file:/DIR, s3://BUCKET/PREFIX, pyroscope+http://HOST or otlp+http://HOST)" \
 	agent --check-config --sink kafka://host
 fails 2 "option '--sink': behind file: the folder's full name is wanted: file:/DIR" agent --check-config --sink file:profiles
 fails 2 "option '--sink': it does not begin with s3://" agent --check-config --sink s3:bucket
