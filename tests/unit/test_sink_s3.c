@@ -403,6 +403,7 @@ static void test_answers(void **state)
 	expect_answer("<Error><Extra><Code>no</Code></Extra><Empty/><Code x='y'>A</Code>"
 		      "<Message>a<b>c</b>d</Message></Error>",
 		      0, "A", "");
+	expect_answer("<Error><Code></Code><Code>A</Code></Error>", 0, "A", "");
 	expect_answer("", -EBADMSG, "", "");
 	expect_answer("text", -EBADMSG, "", "");
 	expect_answer("<", -EBADMSG, "", "");

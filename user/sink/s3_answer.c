@@ -161,7 +161,7 @@ static int copy_line(const struct buf *text, char *out, size_t size)
 	size_t len;
 
 	buf_init(&line, BUF_NO_MAX);
-	text_add_line(&line, text->data, text->len);
+	text_add_line(&line, buf_cstr(text), text->len);
 	if (text->err || line.err)
 		return -ENOMEM;
 	len = line.len < size ? line.len : size - 1;
