@@ -24,6 +24,7 @@ object that is put again has to be the same, or it is noted. GET /facts answers 
     silent    nothing is answered, for ever
 
     region=NAME (us-east-1)   bucket=NAME (profiles)   token=TEXT: the access key's    tls=FILE: certificate and key
+    tunnel=FILE: who wants this proxy to connect to AWS talks TLS, by FILE, to this server, and names the bucket as host
 """
 import base64
 import collections
@@ -79,8 +80,15 @@ def now():
     return datetime.datetime.now(datetime.timezone.utc) + ahead
 
 
+def tls(path):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    return context
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    host = ""  # of a tunnel
 
     def log_message(self, *args):
         pass
@@ -96,9 +104,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         with State.lock:
             facts = dict(State.facts, problems=State.problems[:5], problem_cnt=len(State.problems))
-            name = self.path[len("/facts/"):]
+            name = urllib.parse.unquote(self.path[len("/facts/"):])
             text = json.dumps(facts.get(name, 0) if name else facts)
         self.answer(200, text.encode())
+
+    def do_CONNECT(self):
+        self.send_response(200)
+        self.end_headers()
+        self.connection = tls(State.options["tunnel"]).wrap_socket(self.connection, server_side=True)
+        self.rfile, self.wfile = self.connection.makefile("rb"), self.connection.makefile("wb", 0)
+        self.host = self.path.rpartition(":")[0]
+        State.facts[f"tunnel {self.host}"] += 1
+
+    def place(self):
+        """Bucket and key, by the path, or by the host and the path."""
+        path = urllib.parse.unquote(self.path)[1:]
+        if not self.host:
+            return path.partition("/")[::2]
+        if self.one("host") != self.host:
+            raise Refused("InvalidRequest", f"the host is {self.host}")
+        server = f"s3.{State.options.get('region', 'us-east-1')}.amazonaws.com"
+        if self.host == server:
+            return path.partition("/")[::2]
+        return self.host.removesuffix("." + server), path
 
     def do_PUT(self):
         with State.lock:
@@ -218,7 +246,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if "html" in State.options:
             self.answer(403, b"<html>\r\nnot here</html>")
             return
-        bucket, _, key = urllib.parse.unquote(self.path)[1:].partition("/")
+        bucket, key = self.place()
         self.check_signature(body)
         self.check_fault(key)
         if bucket != State.options.get("bucket", "profiles"):
@@ -262,7 +290,5 @@ class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
 os.makedirs(State.folder, exist_ok=True)
 server = Server(("127.0.0.1", int(sys.argv[1])), Handler)
 if "tls" in State.options:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(State.options["tls"])
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    server.socket = tls(State.options["tls"]).wrap_socket(server.socket, server_side=True)
 server.serve_forever()

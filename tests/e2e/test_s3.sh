@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # A local store into S3, as a server of our own has it, which checks each signature: what is there has the store's
 # sums, and is what the sink of files writes, whatever the server does.
-# timeout: 240
+# timeout: 300
 # beside others
 set -u
 . tests/e2e/sinks.sh
@@ -187,14 +187,32 @@ holds "the file that is named" env AWS_PROFILE=other AWS_SHARED_CREDENTIALS_FILE
 holds "... all is there" eval 'clean && is_whole && is_whole file && is_whole url'
 holds "no secret was told" bash -c '! grep -qe wrong-secret -e a/b+c -e a%2Fb "$1"/*' _ "$out"
 
-openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -days 2 \
-	-keyout "$tmp/key.pem" -out "$tmp/cert.pem" 2>>"$log"
-cat "$tmp/cert.pem" "$tmp/key.pem" >"$tmp/both.pem"
-serve "tls=$tmp/both.pem"
+# certify FILE NAME: a certificate and its key, for NAME (subjectAltName).
+certify()
+{
+	openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=test -addext "subjectAltName=$2" -days 2 \
+		-keyout "$tmp/key.pem" -out "$1" 2>>"$log"
+	cat "$1" "$tmp/key.pem" >"$1.both"
+}
+
+certify "$tmp/cert.pem" IP:127.0.0.1
+serve "tls=$tmp/cert.pem.both"
 url=s3://AKIATEST:a%2Fb+c@profiles/a?endpoint=https://127.0.0.1:$port
 holds "TLS, by an authority that nobody knows" ship 1 tls
 holds "... is told, with the way to name it" told "\?ca=FILE at the end of the URL" tls.err
 holds "... and by one that is named" ship 0 tls "$url&ca=$tmp/cert.pem"
 holds "... all is there" is_whole
+
+# AWS itself, as a proxy has it that leads to our server.
+certify "$tmp/aws.pem" "DNS:*.s3.eu-west-1.amazonaws.com,DNS:s3.eu-west-1.amazonaws.com"
+serve region=eu-west-1 "tunnel=$tmp/aws.pem.both"
+to_aws="?region=eu-west-1&ca=$tmp/aws.pem"
+holds "AWS, where the bucket is a host" env https_proxy="http://127.0.0.1:$port" "$BUILD/bpfprof" store ship \
+	--store "$store" --to "s3://AKIATEST:a%2Fb+c@profiles/a$to_aws"
+holds "... all is there" eval 'clean && is_whole && [ "$(fact "tunnel%20profiles.s3.eu-west-1.amazonaws.com")" -gt 0 ]'
+serve region=eu-west-1 bucket=the.profiles "tunnel=$tmp/aws.pem.both"
+holds "AWS, where the bucket's name is none of a host" env https_proxy="http://127.0.0.1:$port" "$BUILD/bpfprof" store ship \
+	--store "$store" --to "s3://AKIATEST:a%2Fb+c@the.profiles/a$to_aws"
+holds "... all is there" same "$(content "$objects/the.profiles/a")" "$first"
 
 exit $status
