@@ -371,8 +371,10 @@ BASH_COMPLETION = $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bpfprof
 ZSH_COMPLETION = $(DESTDIR)$(ZSH_FUNCTIONS)/_bpfprof
 FISH_COMPLETION = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/bpfprof.fish
 SYSTEMD_UNITS ?= $(PREFIX)/lib/systemd/system
-AGENT_UNIT = $(DESTDIR)$(SYSTEMD_UNITS)/bpfprof-agent.service
-AGENT_CONF = $(DESTDIR)$(PREFIX)/share/bpfprof/agent.conf
+UNITS = bpfprof-agent.service bpfprof-relay.service
+CONFS = agent.conf relay.conf
+UNIT_DIR = $(DESTDIR)$(SYSTEMD_UNITS)
+CONF_DIR = $(DESTDIR)$(PREFIX)/share/bpfprof
 # What tells its options: a program that runs here
 TELLER  ?= $(O)/bpfprof
 
@@ -394,14 +396,15 @@ install: $(O)/bpfprof $(MAN_PAGES) $(COMPLETIONS) ## into PREFIX=/usr/local, und
 	$(Q)install -D -m 644 $(O)/bpfprof.bash '$(BASH_COMPLETION)'
 	$(Q)install -D -m 644 $(O)/bpfprof.zsh '$(ZSH_COMPLETION)'
 	$(Q)install -D -m 644 $(O)/bpfprof.fish '$(FISH_COMPLETION)'
-	$(Q)install -D -m 644 tools/systemd/bpfprof-agent.service '$(AGENT_UNIT)'
-	$(Q)install -D -m 644 tools/systemd/agent.conf '$(AGENT_CONF)'
+	$(Q)install -d '$(UNIT_DIR)' '$(CONF_DIR)'
+	$(Q)install -m 644 $(UNITS:%=tools/systemd/%) '$(UNIT_DIR)'
+	$(Q)install -m 644 $(CONFS:%=tools/systemd/%) '$(CONF_DIR)'
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
 	$(Q)rm -f '$(DESTDIR)$(PREFIX)/bin/bpfprof' '$(DESTDIR)$(PREFIX)/bin/cargo-bpfprof' \
 		$(MAN_PAGES:$(O)/%='$(MAN_DIR)/%') '$(BASH_COMPLETION)' '$(ZSH_COMPLETION)' '$(FISH_COMPLETION)' \
-		'$(AGENT_UNIT)' '$(AGENT_CONF)'
+		$(UNITS:%='$(UNIT_DIR)/%') $(CONFS:%='$(CONF_DIR)/%')
 
 .PHONY: dist
 dist: ## the source as a tarball, in build/

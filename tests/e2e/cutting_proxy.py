@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cutting_proxy.py PORT SERVER_PORT SEED: a server's answers to inserts, most of which do not arrive
+"""cutting_proxy.py PORT SERVER_PORT SEED [SHARE]: a server's answers to inserts, or a relay's to messages, many of which do not arrive
 
-Each request is passed on to the server, and its answer waited for. Where the request was an insert, the answer is then
-thrown away, and the connection ended, in two of three cases: what was inserted is there, and nobody knows.
+Each request is passed on to the server, and its answer waited for. Where the request was one of those, the answer is then
+thrown away, and the connection ended, in two of three cases, or that share of them: what was inserted is there, and nobody knows.
 """
 import http.client
 import http.server
@@ -12,6 +12,7 @@ import sys
 
 SERVER_PORT = int(sys.argv[2])
 CHANCE = random.Random(int(sys.argv[3]))
+SHARE = float(sys.argv[4]) if len(sys.argv) > 4 else 2 / 3
 COUNTS = {"passed": 0, "cut": 0}
 
 
@@ -26,7 +27,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         answer = server.getresponse()
         content = answer.read()
         server.close()
-        if "INSERT" in self.path and CHANCE.random() < 2 / 3:
+        if ("INSERT" in self.path or self.path.startswith("/relay/")) and CHANCE.random() < SHARE:
             COUNTS["cut"] += 1
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)

@@ -53,10 +53,12 @@ has_files()
 	dpkg-deb -c "$deb" | awk '$1 !~ /^d/ { print $1, $2, substr($6, 2) }' | sort -k 3 >"$out/files"
 	diff - "$out/files" <<-'END'
 		-rw-r--r-- root/root /lib/systemd/system/bpfprof-agent.service
+		-rw-r--r-- root/root /lib/systemd/system/bpfprof-relay.service
 		-rwxr-xr-x root/root /usr/bin/bpfprof
 		-rwxr-xr-x root/root /usr/bin/cargo-bpfprof
 		-rw-r--r-- root/root /usr/share/bash-completion/completions/bpfprof
 		-rw-r--r-- root/root /usr/share/bpfprof/agent.conf
+		-rw-r--r-- root/root /usr/share/bpfprof/relay.conf
 		-rw-r--r-- root/root /usr/share/doc/bpfprof/README.md.gz
 		-rw-r--r-- root/root /usr/share/doc/bpfprof/changelog.Debian.gz
 		-rw-r--r-- root/root /usr/share/doc/bpfprof/copyright

@@ -38,8 +38,10 @@ whole()
 		bin/bpfprof
 		bin/cargo-bpfprof
 		lib/systemd/system/bpfprof-agent.service
+		lib/systemd/system/bpfprof-relay.service
 		share/bash-completion/completions/bpfprof
 		share/bpfprof/agent.conf
+		share/bpfprof/relay.conf
 		share/fish/vendor_completions.d/bpfprof.fish
 		share/man/man1/bpfprof.1
 		share/man/man1/cargo-bpfprof.1

@@ -58,7 +58,8 @@ static int take_words(struct reader *rd, uint64_t row_cnt, size_t column,
 	expect_number(rd, NATIVE_WORDS_VERSION);
 	expect_number(rd, NATIVE_WORDS_FLAGS);
 	cnt = reader_u64(rd);
-	if (rd->err || cnt > reader_left(rd))
+	/* Each is of some row, but for "", which is always there. */
+	if (rd->err || cnt > row_cnt + 1 || cnt > reader_left(rd))
 		return -EBADMSG;
 	words = calloc(cnt + 1, sizeof(*words));
 	if (!words)
@@ -121,6 +122,22 @@ static int take_column(struct reader *rd, uint64_t row_cnt, size_t column,
 	return rd->err;
 }
 
+/* What a row takes at least. */
+static size_t row_bytes_min(const struct native_table *table)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < table->column_cnt; i++) {
+		const enum native_type type = table->columns[i].type;
+
+		if (native_type_is_array(type))
+			sum += sizeof(uint64_t);
+		else
+			sum += native_type_bytes(type) ? native_type_bytes(type) : 1;
+	}
+	return sum;
+}
+
 int native_decode(struct reader *rd, struct native_block *block)
 {
 	const size_t column_cnt = block->table->column_cnt;
@@ -131,8 +148,7 @@ int native_decode(struct reader *rd, struct native_block *block)
 	if (reader_uleb128(rd) != column_cnt)
 		reader_fail(rd);
 	row_cnt = reader_uleb128(rd);
-	/* Every row takes a byte, at least. */
-	if (rd->err || row_cnt > reader_left(rd))
+	if (rd->err || row_cnt > reader_left(rd) / row_bytes_min(block->table))
 		return -EBADMSG;
 	for (size_t i = 0; i < column_cnt && !err; i++) {
 		err = take_column(rd, row_cnt, i, block);

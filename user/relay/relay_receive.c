@@ -28,6 +28,7 @@ struct message {
 	struct web_reply *reply;
 	struct relay_head head;
 	struct fleet_blocks blocks;
+	uint64_t epoch; /* the spool's, of which it was found to be */
 	struct buf plain, why;
 };
 
@@ -99,6 +100,7 @@ static bool check_message(struct message *message)
 	int err = relay_message_check(&message->head, &message->blocks, may_speak, message,
 				      &message->why);
 
+	message->epoch = relay_spool_epoch(message->relay->spool);
 	if (err == -EACCES)
 		refuse(message, RELAY_REFUSED_HOST, 403, buf_cstr(&message->why));
 	else if (err)
@@ -106,8 +108,7 @@ static bool check_message(struct message *message)
 	if (err)
 		log_warn("relay: a message of host '%s' is refused: %s", message->head.name,
 			 buf_cstr(&message->why));
-	else if (message->head.epoch &&
-		 message->head.epoch != relay_spool_epoch(message->relay->spool))
+	else if (message->head.epoch && message->head.epoch != message->epoch)
 		refuse(message, RELAY_REFUSED_EPOCH, 409,
 		       "this relay was not told what the message relies on: tell all of it");
 	return message->reply->status < 400;
@@ -158,8 +159,7 @@ static void store_message(struct message *message)
 		log_info("relay: spool '%s' takes messages again", relay->opts->spool);
 	atomic_fetch_add(&relay->counts.stored, 1);
 	atomic_fetch_add(&relay->counts.rows, rows);
-	buf_printf(&message->reply->body, "stored %016" PRIx64 "\n",
-		   relay_spool_epoch(relay->spool));
+	buf_printf(&message->reply->body, "stored %016" PRIx64 "\n", message->epoch);
 }
 
 /* --- The routes --- */

@@ -9,12 +9,13 @@
 
 /*
  * POST /relay/v1/batch, /metrics and /healthz, with @relay behind them; @host and @service borrow
- * it. Other answers to a message:
+ * it. Other answers to a message than 200:
  *
- *	400 it is none, or its ledger is not that of its rows	401 no token, or one that is not
- *ours 403 the token may not speak for the host	409 it relies on what this spool was not told 413
- *too large	415 of another version, or not compressed 503 damaged on its way; the spool is full,
- *or too far behind; the disk takes nothing
+ *	400 no message, or its ledger is not that of its rows
+ *	401 no token, or one that is not known; 403 it may not speak for the host
+ *	409 it relies on what this spool was not told
+ *	413 too large; 415 of another version, or not compressed
+ *	503 damaged on its way; the spool is full or too far behind; the disk takes nothing
  */
 void relay_receive_init(struct relay *relay, struct web_host *host, struct web_service *service);
 

@@ -14,6 +14,7 @@
 #include "clickhouse/native_read.h"
 #include "clickhouse/schema.h"
 #include "encode/gzip.h"
+#include "http/http.h"
 #include "relay/relay_aside.h"
 #include "relay/relay_known.h"
 #include "sink/relay_message.h"
@@ -23,7 +24,7 @@ enum {
 	TIMEOUT_MS = 120000, /* of an insert: servers that merge take their time */
 	LOOK_MS = 100, /* between two looks into the spool, and at the clock */
 	MESSAGES_MAX = 20000, /* of an insert */
-	REFUSED_MAX = 3, /* messages in a row that are put aside */
+	REFUSED_MAX = 3, /* hosts in a row of which messages are put aside */
 };
 
 struct relay_ship {
@@ -36,11 +37,15 @@ struct relay_ship {
 	struct relay_head head;
 	struct buf message;
 	size_t message_cnt, message_max; /* in the insert; now at most */
+	size_t table; /* of the insert, that comes next: those before it are there */
+	bool is_gathered; /* the insert is not there yet: it goes on */
 	bool is_checked; /* the store's schema is ours */
+	bool is_gone; /* it has no tables: they may be made anew */
 	uint32_t failures; /* in a row */
 	uint64_t lost_nr; /* the last message that could not be read; 0: none */
 	uint64_t refused_nr; /* the message that was refused alone; 0: none */
-	uint32_t refused_cnt; /* messages in a row that were put aside */
+	uint64_t refused_hosts[REFUSED_MAX]; /* of messages in a row that were put aside */
+	uint32_t refused_cnt; /* of those hosts */
 	struct buf why;
 };
 
@@ -155,6 +160,7 @@ static int gather(struct relay_ship *ship)
 	int got = 1, err = fleet_blocks_reset(&ship->blocks);
 
 	ship->message_cnt = 0;
+	ship->table = 0;
 	while (!err && ship->message_cnt < ship->message_max &&
 	       ship->blocks.of[FLEET_SAMPLES].row_cnt < ship->relay->opts->max_rows) {
 		got = relay_spool_next(spool, &ship->record, &ship->message);
@@ -178,6 +184,7 @@ static int insert(struct relay_ship *ship)
 {
 	struct relay_counts *counts = &ship->relay->counts;
 	const uint64_t begin_ns = clock_monotonic_ns();
+	const size_t before = ship->table;
 	uint64_t dict_rows = 0;
 	int err = ship->is_checked ? 0 : fleet_schema_check(ship->client, &ship->why);
 
@@ -185,8 +192,11 @@ static int insert(struct relay_ship *ship)
 	if (err)
 		return err == -EINVAL ? -EPROTO : err;
 	ship->is_checked = true;
-	err = fleet_blocks_insert(&ship->blocks, ship->client, &dict_rows);
+	err = fleet_blocks_insert_rest(&ship->blocks, ship->client, &ship->table, &dict_rows);
 	atomic_fetch_add(&counts->dict_rows, dict_rows);
+	/* Something works: it need not be waited for longer and longer. */
+	if (ship->table > before && ship->failures > 1)
+		ship->failures = 1;
 	if (err == -ENOMEM)
 		buf_add_str(&ship->why, "no memory");
 	else if (err)
@@ -202,6 +212,7 @@ static void take_success(struct relay_ship *ship)
 {
 	struct relay *relay = ship->relay;
 
+	ship->is_gathered = false;
 	relay_spool_done(relay->spool);
 	atomic_fetch_add(&relay->counts.shipped, ship->message_cnt);
 	atomic_fetch_add(&relay->counts.shipped_rows, ship->blocks.of[FLEET_SAMPLES].row_cnt);
@@ -212,6 +223,19 @@ static void take_success(struct relay_ship *ship)
 	ship->refused_cnt = 0;
 	if (ship->message_max < MESSAGES_MAX)
 		ship->message_max *= 2;
+}
+
+/* May a message of @host be put aside? Where those of ever more hosts are refused, and nothing is
+ * taken between them, it is not for what they are. */
+static bool may_put_aside(struct relay_ship *ship, uint64_t host)
+{
+	for (size_t i = 0; i < ship->refused_cnt; i++)
+		if (ship->refused_hosts[i] == host)
+			return true;
+	if (ship->refused_cnt == REFUSED_MAX)
+		return false;
+	ship->refused_hosts[ship->refused_cnt++] = host;
+	return true;
 }
 
 /* Something of the insert is refused for what it is. 0: it is put aside, and the rest goes on. */
@@ -227,12 +251,11 @@ static int take_refusal(struct relay_ship *ship)
 		ship->refused_nr = ship->record.nr;
 		return 0;
 	}
-	if (ship->refused_cnt >= REFUSED_MAX)
+	if (!may_put_aside(ship, ship->record.host))
 		return -EINVAL;
 	err = relay_aside_tell(ship->client, &ship->one, &ship->why);
 	if (err)
 		return err;
-	ship->refused_cnt++;
 	log_error("relay: store '%s' refuses a message of host '%s', windows %" PRIu64
 		  " to %" PRIu64 ": %s; it is put aside, and the ledger says so",
 		  ch_client_name(ship->client), ship->head.name, ship->record.first_seq,
@@ -242,7 +265,7 @@ static int take_refusal(struct relay_ship *ship)
 	return 0;
 }
 
-static void take_failure(struct relay_ship *ship)
+static void take_failure(struct relay_ship *ship, int err)
 {
 	struct relay *relay = ship->relay;
 	uint64_t none = 0;
@@ -250,23 +273,39 @@ static void take_failure(struct relay_ship *ship)
 	atomic_fetch_add(&relay->counts.failures, 1);
 	atomic_compare_exchange_strong(&relay->failing_ns, &none, clock_monotonic_ns());
 	ship->is_checked = false;
+	if (err == -ENOENT && !ship->is_gone)
+		relay_spool_renew_epoch(relay->spool);
+	ship->is_gone = err == -ENOENT;
 	if (!ship->failures++)
 		log_warn("relay: store '%s': %s; messages stay in the spool, and are tried again",
 			 ch_client_name(ship->client), buf_cstr(&ship->why));
 }
 
+/* The insert is not there, and will not be as it is: what it consists of is gathered anew. */
+static int give_back(struct relay_ship *ship, int err)
+{
+	relay_known_forget(&ship->known);
+	ship->is_gathered = false;
+	if (err == -EINVAL)
+		err = take_refusal(ship);
+	relay_spool_rewind(ship->relay->spool);
+	return err;
+}
+
 /* One insert. 1: there may be more to do at once; 0: nothing is left; negative errno: it failed. */
 static int step(struct relay_ship *ship)
 {
-	int err;
+	int err = 0;
 
 	buf_reset(&ship->why);
-	err = gather(ship);
+	if (!ship->is_gathered)
+		err = gather(ship);
 	if (!err && !ship->message_cnt) {
 		/* What could not be read is behind us. */
 		relay_spool_done(ship->relay->spool);
 		return 0;
 	}
+	ship->is_gathered = !err;
 	if (err)
 		buf_printf(&ship->why, "the spool: %s", strerror(-err));
 	else
@@ -275,12 +314,11 @@ static int step(struct relay_ship *ship)
 		take_success(ship);
 		return 1;
 	}
-	relay_known_forget(&ship->known);
-	if (err == -EINVAL)
-		err = take_refusal(ship);
-	relay_spool_rewind(ship->relay->spool);
+	/* Where the server cannot now, the rest is for later. Else it may not have what it had. */
+	if (!http_is_gone(err) && err != -EAGAIN && err != -ECANCELED)
+		err = give_back(ship, err);
 	if (err)
-		take_failure(ship);
+		take_failure(ship, err);
 	return err ? err : 1;
 }
 

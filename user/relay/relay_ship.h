@@ -7,8 +7,8 @@
  * What fails is tried again for ever, later and later. What the store refuses for what it is, is
  * halved until the one message is found; that is put aside, and told as lost by a row of the ledger
  * for each of its windows. The dictionary that it tells is inserted as far as it is taken, as other
- * messages rely on it. Where several in a row are refused alone, that is no answer about messages:
- * then nothing is put aside.
+ * messages rely on it. Where those of several hosts in a row are refused alone, that is no answer
+ * about messages: then nothing is put aside.
  */
 #ifndef BPFPROF_RELAY_RELAY_SHIP_H
 #define BPFPROF_RELAY_RELAY_SHIP_H

@@ -379,7 +379,16 @@ void relay_spool_close(struct relay_spool *spool)
 
 uint64_t relay_spool_epoch(const struct relay_spool *spool)
 {
-	return spool->epoch;
+	return atomic_load(&spool->epoch);
+}
+
+void relay_spool_renew_epoch(struct relay_spool *spool)
+{
+	LOCKED(spool);
+	int err = spool_make_epoch(spool);
+
+	if (err)
+		log_warn("relay: the spool's epoch stays what it was: %s", strerror(-err));
 }
 
 struct relay_spool_state relay_spool_state(struct relay_spool *spool)

@@ -13,7 +13,7 @@
  *
  * What relay_spool_append() has returned 0 for is on the disk. After a crash the records that are
  * whole are there; what was being written is cut off. Nothing is ever dropped: a spool that is
- *full, or whose oldest record is too old, takes nothing more, and hosts keep what they have.
+ * full, or whose oldest record is too old, takes nothing more, and hosts keep what they have.
  *
  * All functions can be called by several threads; one of them reads.
  */
@@ -42,6 +42,9 @@ void relay_spool_close(struct relay_spool *spool); /* NULL is fine */
 
 /* Never 0. */
 uint64_t relay_spool_epoch(const struct relay_spool *spool);
+
+/* What hosts told is not in the fleet's store any more: with another epoch they tell it again. */
+void relay_spool_renew_epoch(struct relay_spool *spool);
 
 /* Can it take @len bytes more at UTC @now_ns? 0; -EDQUOT: it is full; -ETIME: its oldest record is
  * too old. */

@@ -85,26 +85,36 @@ static int open_folder(struct relay_spool *spool, const char *path)
 	return 0;
 }
 
-/* The epoch that is there, or a new one: it is on the disk before anybody is told. */
+/* It is on the disk before anybody is told. */
+int spool_make_epoch(struct relay_spool *spool)
+{
+	char line[NUMBER_BYTES + 1];
+	uint64_t epoch;
+	int err;
+
+	do {
+		if (getrandom(&epoch, sizeof(epoch), 0) != sizeof(epoch))
+			return -EIO;
+	} while (!epoch);
+	snprintf(line, sizeof(line), "%016" PRIx64 "\n", epoch);
+	err = write_file(spool->dir_fd, "epoch", line, strlen(line), true);
+	if (!err)
+		atomic_store(&spool->epoch, epoch);
+	return err;
+}
+
+/* The one that is there, or a new one. */
 static int take_epoch(struct relay_spool *spool)
 {
 	_cleanup_(buf_deinit) struct buf text;
-	char line[NUMBER_BYTES + 1];
 	struct reader rd;
 	int err;
 
 	buf_init(&text, NUMBER_BYTES);
 	err = read_file(spool, "epoch", &text);
 	reader_init(&rd, buf_cstr(&text), text.len);
-	spool->epoch = err ? 0 : reader_number(&rd, 16);
-	if (!err && !rd.err && spool->epoch)
-		return 0;
-	do {
-		if (getrandom(&spool->epoch, sizeof(spool->epoch), 0) != sizeof(spool->epoch))
-			return -EIO;
-	} while (!spool->epoch);
-	snprintf(line, sizeof(line), "%016" PRIx64 "\n", spool->epoch);
-	return write_file(spool->dir_fd, "epoch", line, strlen(line), true);
+	atomic_store(&spool->epoch, err ? 0 : reader_number(&rd, 16));
+	return !err && !rd.err && atomic_load(&spool->epoch) ? 0 : spool_make_epoch(spool);
 }
 
 static int compare_segments(const void *left, const void *right)
@@ -274,7 +284,7 @@ static void take_cursor(struct relay_spool *spool)
 		numbers[i] = reader_number(&rd, 16);
 		reader_accept(&rd, ' ');
 	}
-	if (rd.err || numbers[2] != hash_mix(numbers[0], numbers[1]))
+	if (rd.err || numbers[2] != hash_bytes(numbers, 2 * sizeof(*numbers)))
 		return;
 	while (spool_has_record(spool, &spool->shipped)) {
 		const struct segment *segment = &spool->segments[spool->shipped.segment];
@@ -291,18 +301,18 @@ static void take_cursor(struct relay_spool *spool)
 void spool_note_cursor(const struct relay_spool *spool)
 {
 	char line[CURSOR_BYTES + 1];
-	uint64_t nr = 0, offset = 0;
+	uint64_t at[2] = {0};
 
 	if (spool->shipped.segment < spool->segment_cnt) {
 		const struct segment *segment = &spool->segments[spool->shipped.segment];
 
-		nr = segment->nr;
-		offset = spool_has_record(spool, &spool->shipped)
-				 ? segment->offsets[spool->shipped.record]
-				 : segment->bytes;
+		at[0] = segment->nr;
+		at[1] = spool_has_record(spool, &spool->shipped)
+				? segment->offsets[spool->shipped.record]
+				: segment->bytes;
 	}
-	snprintf(line, sizeof(line), "%016" PRIx64 " %016" PRIx64 " %016" PRIx64, nr, offset,
-		 hash_mix(nr, offset));
+	snprintf(line, sizeof(line), "%016" PRIx64 " %016" PRIx64 " %016" PRIx64, at[0], at[1],
+		 hash_bytes(at, sizeof(at)));
 	/* Without it what is shipped is shipped again. */
 	if (write_file(spool->dir_fd, "cursor", line, strlen(line), false))
 		log_debug("relay: the cursor cannot be written: %s", strerror(errno));

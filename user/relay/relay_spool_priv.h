@@ -4,6 +4,7 @@
 #define BPFPROF_RELAY_RELAY_SPOOL_PRIV_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,7 +28,7 @@ struct place {
 struct relay_spool {
 	pthread_mutex_t lock;
 	uint64_t max_bytes, max_age_ns, segment_bytes;
-	uint64_t epoch;
+	_Atomic uint64_t epoch;
 	int dir_fd, lock_fd, aside_fd;
 	struct segment *segments; /* owned: by nr, oldest first */
 	size_t segment_cnt, segment_cap;
@@ -46,6 +47,9 @@ void spool_segment_name(uint64_t nr, char out[static SPOOL_NAME_BYTES]);
 
 /* Open the folder's files and index what is in them: 0 or negative errno. */
 int spool_load(struct relay_spool *spool, const char *path);
+
+/* Give the spool a new epoch: 0 or negative errno, and it keeps the one that it has. */
+int spool_make_epoch(struct relay_spool *spool);
 
 /* Add a segment that is the last one. 0 or -ENOMEM. */
 int spool_add_segment(struct relay_spool *spool, uint64_t nr);

@@ -340,12 +340,22 @@ int fleet_blocks_reset(struct fleet_blocks *blocks)
 int fleet_blocks_insert(const struct fleet_blocks *blocks, struct ch_client *client,
 			uint64_t *dict_rows)
 {
+	size_t at = 0;
+
+	return fleet_blocks_insert_rest(blocks, client, &at, dict_rows);
+}
+
+int fleet_blocks_insert_rest(const struct fleet_blocks *blocks, struct ch_client *client,
+			     size_t *at, uint64_t *dict_rows)
+{
 	int err = 0;
 
-	for (size_t i = 0; i < FLEET_BLOCK_CNT && !err; i++) {
-		err = native_insert(&blocks->of[i], client);
-		if (!err && i < FLEET_SAMPLES)
-			*dict_rows += blocks->of[i].row_cnt;
+	for (; *at < FLEET_BLOCK_CNT; ++*at) {
+		err = native_insert(&blocks->of[*at], client);
+		if (err)
+			break;
+		if (*at < FLEET_SAMPLES)
+			*dict_rows += blocks->of[*at].row_cnt;
 	}
 	return err;
 }

@@ -31,6 +31,11 @@ int fleet_blocks_reset(struct fleet_blocks *blocks);
 int fleet_blocks_insert(const struct fleet_blocks *blocks, struct ch_client *client,
 			uint64_t *dict_rows);
 
+/* The same from table *@at on (0: all), which is the first that is not there yet afterwards: what
+ * was taken before a failure need not be sent again. */
+int fleet_blocks_insert_rest(const struct fleet_blocks *blocks, struct ch_client *client,
+			     size_t *at, uint64_t *dict_rows);
+
 struct fleet_candidate;
 
 /* Of one host: its names, and what the server is known to have of them. */

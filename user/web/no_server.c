@@ -8,7 +8,10 @@
 
 int web_server_open(const struct web_opts *opts, struct web_server **out)
 {
-	if (opts->is_optional)
+	if (opts->service)
+		log_error("web: a static build has no HTTP server: take a build with shared "
+			  "libraries");
+	else if (opts->is_optional)
 		log_info("web: a static build has no HTTP server");
 	else
 		log_error("web: a static build has no HTTP server (leave --listen out, or take a "
