@@ -96,6 +96,22 @@ static uint64_t next(struct relay_spool *spool)
 	return got ? record.first_seq : 0;
 }
 
+/* A segment that is removed and still open keeps its room on the disk. */
+static void assert_none_removed(void)
+{
+	char link[64], target[256];
+
+	for (int fd = 0; fd < 64; fd++) {
+		ssize_t len;
+
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		len = readlink(link, target, sizeof(target) - 1);
+		target[len > 0 ? len : 0] = '\0';
+		if (strstr(target, "segment-") && strstr(target, "(deleted)"))
+			fail_msg("'%s' is still open", target);
+	}
+}
+
 static void test_order(void **state)
 {
 	struct relay_spool *spool = must_open(MAX_BYTES, 0);
@@ -156,6 +172,7 @@ static void test_bounded(void **state)
 		given++;
 	relay_spool_done(spool);
 	assert_int_equal(given, taken);
+	assert_none_removed();
 	assert_int_equal(append(spool, 1), 0);
 	relay_spool_close(spool);
 }

@@ -139,6 +139,11 @@ static void drop_segment(struct relay_spool *spool)
 {
 	char name[SPOOL_NAME_BYTES];
 
+	/* A file that is open keeps its room. */
+	if (spool->read_fd >= 0 && spool->read_nr == spool->segments[0].nr) {
+		close(spool->read_fd);
+		spool->read_fd = -1;
+	}
 	spool_segment_name(spool->segments[0].nr, name);
 	if (unlinkat(spool->dir_fd, name, 0) && errno != ENOENT)
 		log_warn("relay: '%s', which is shipped, cannot be removed: %s", name,
@@ -149,14 +154,11 @@ static void drop_segment(struct relay_spool *spool)
 		spool->segment_cnt * sizeof(*spool->segments));
 }
 
-/* The last segment ends when it is shipped and has some size. */
+/* The last segment, too: the next record begins another one. */
 static void drop_shipped(struct relay_spool *spool)
 {
-	const struct segment *last = &spool->segments[spool->segment_cnt - 1];
-
 	if (spool->write_fd >= 0 && spool->shipped.segment == spool->segment_cnt - 1 &&
-	    !spool_has_record(spool, &spool->shipped) &&
-	    last->bytes >= spool->segment_bytes / SEGMENTS_LEAST) {
+	    !spool_has_record(spool, &spool->shipped)) {
 		close(spool->write_fd);
 		spool->write_fd = -1;
 	}
