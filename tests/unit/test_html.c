@@ -365,8 +365,7 @@ static void pieces_are_the_whole(void **state)
 
 		buf_init(&whole, BUF_NO_MAX);
 		assert_int_equal(encoder_html.encode(&prof, &opts, &whole), 0);
-		assert_int_equal(
-			encode_in_pieces(&prof, UINT64_MAX, is_near, &gathered, &last), 0);
+		assert_int_equal(encode_in_pieces(&prof, UINT64_MAX, is_near, &gathered, &last), 0);
 		assert_int_equal(gathered.cnt, is_near ? 3 : 2);
 		assert_string_equal(buf_cstr(&gathered.all), buf_cstr(&whole));
 		assert_int_equal(gathered.first_len, head.len);

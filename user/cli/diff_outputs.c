@@ -49,8 +49,7 @@ static int write_svg(const struct diff_report *report, const struct diff_opts *o
 static int write_html(const struct diff_report *report, const struct diff_opts *opts,
 		      struct buf *out)
 {
-	return diff_page_html(report, (enum diff_width)opts->width.bits, opts->title, NULL,
-			      out);
+	return diff_page_html(report, (enum diff_width)opts->width.bits, opts->title, NULL, out);
 }
 
 static int write_folded(const struct diff_report *report, const struct diff_opts *opts,

@@ -68,8 +68,7 @@ int diff_page_html(const struct diff_report *report, enum diff_width width, cons
 	add_title(report, title, &heading);
 	diff_report_line(report, &line);
 	add_facts(report, width, &facts);
-	err = facts.err ? facts.err
-			: html_changes_init(&changes, report, width, scale_of(report));
+	err = facts.err ? facts.err : html_changes_init(&changes, report, width, scale_of(report));
 	if (err)
 		return err;
 	how.value = DIFF_AFTER;

@@ -15,8 +15,8 @@
 int diff_page_svg(const struct diff_report *report, enum diff_width width, const char *title,
 		  struct buf *out);
 
-/* The report of both sides, one HTML file. Of @way only is_near, has_head and sink count; NULL: none
- * of them. */
+/* The report of both sides, one HTML file. Of @way only is_near, has_head and sink count; NULL:
+ * none of them. */
 int diff_page_html(const struct diff_report *report, enum diff_width width, const char *title,
 		   const struct encoder_opts *way, struct buf *out);
 

@@ -26,7 +26,8 @@ struct encoder_opts {
 	const char *sources; /* html: JSON, source lines (cli/source_embed.h); NULL: none */
 	const char *difference; /* html: JSON, what its values "before" and "after" differ in
 				   (html_diff.js); NULL: they are no two sides */
-	const struct html_changes *changes; /* html: of a difference, what its first picture shows */
+	const struct html_changes
+		*changes; /* html: of a difference, what its first picture shows */
 	bool is_near; /* html: it goes nowhere: larger, because not compressed, but there sooner */
 	bool has_head; /* html: html_add_head() has written the beginning */
 	const struct encoder_sink *sink; /* html: gets all but the last piece; NULL: there is one */

@@ -361,11 +361,11 @@ int flame_build_leaves(const struct profile *prof, uint32_t value, const char *b
 }
 
 int flame_build_unsorted(const struct profile *prof, uint32_t value, const char *by,
-			 struct flame_tree *out)
+			 struct flame_tree *out, uint32_t **leaves)
 {
 	struct builder bld = {.is_unsorted = true};
 
-	return build_tree(&bld, prof, value, by, out, NULL);
+	return build_tree(&bld, prof, value, by, out, leaves);
 }
 
 int flame_build(const struct profile *prof, uint32_t value, const char *by, struct flame_tree *out)

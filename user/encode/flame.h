@@ -99,9 +99,9 @@ void flame_deinit(struct flame_tree *tree);
 int flame_build_leaves(const struct profile *prof, uint32_t value, const char *by,
 		       struct flame_tree *out, uint32_t **leaves);
 
-/* The same, the children of a node in no order: O(frames in all stacks). */
+/* The same, @leaves may be NULL, the children of a node in no order: O(frames in all stacks). */
 int flame_build_unsorted(const struct profile *prof, uint32_t value, const char *by,
-			 struct flame_tree *out);
+			 struct flame_tree *out, uint32_t **leaves);
 
 /* Part of flame_build(): totals and states of @tree, whose nodes have their selves as totals. */
 void flame_sum(struct flame_tree *tree);

@@ -113,8 +113,9 @@ void html_add_style_source(struct buf *out)
 	add_source(out, style_digest);
 }
 
-/* About the most bytes that the report has, more only where module names are long: numbers take five
- * at most, 64-bit ones ten; a byte of a name three, where it is none of UTF-8, six in a comment. */
+/* About the most bytes that the report has, more only where module names are long: numbers take
+ * five at most, 64-bit ones ten; a byte of a name three, where it is none of UTF-8, six in a
+ * comment. */
 static uint64_t bytes_max(const struct profile *prof, const struct encoder_opts *opts)
 {
 	uint64_t binary = 45 * prof->mapping_cnt + 20 * prof->function_cnt +

@@ -65,8 +65,8 @@ static int build_tree(struct html_changes *changes, uint32_t **leaves)
 	both.values = sums;
 	both.value_cnt = both.sample_cnt;
 	both.value_type_cnt = both.value_type_cnt ? 1 : 0;
-	return flame_build_leaves(&both, both.value_type_cnt ? 0 : PROFILE_NONE, diff->by,
-				  &changes->tree, leaves);
+	return flame_build_unsorted(&both, both.value_type_cnt ? 0 : PROFILE_NONE, diff->by,
+				    &changes->tree, leaves);
 }
 
 static void add_change(struct html_change *to, const int64_t *values, double width)
@@ -93,8 +93,8 @@ static void add_up(struct html_changes *changes, const uint32_t *leaves)
 	for (size_t i = changes->tree.node_cnt; i-- > 1;)
 		add_change(&sums[nodes[i].parent], sums[i].value, sums[i].width);
 	for (size_t i = 0; i < changes->tree.node_cnt; i++)
-		nodes[i].total = sums->width > 0 ? diff_round(sums[i].width / sums->width * WHOLE)
-						 : 0;
+		nodes[i].total =
+			sums->width > 0 ? diff_round(sums[i].width / sums->width * WHOLE) : 0;
 }
 
 /* By name, and whether it is the kernel's. */
@@ -115,8 +115,7 @@ static void weigh_functions(const struct html_changes *changes, uint8_t *strengt
 		bool is_kernel = joined->locations[row->location].flags & LOCATION_KERNEL;
 
 		if (name != STRTAB_NONE)
-			strengths[function_at(name, is_kernel)] =
-				(uint8_t)strength_of(&row->total);
+			strengths[function_at(name, is_kernel)] = (uint8_t)strength_of(&row->total);
 	}
 }
 

@@ -113,8 +113,7 @@ static void add_name(struct picture *picture, const struct flame_node *node)
 	buf_init(&name, BUF_NO_MAX);
 	buf_add_str(&name, svg_label(picture->tree, node));
 	if (picture->changes)
-		html_change_words(picture->changes, (uint32_t)(node - picture->tree->nodes),
-				  &name);
+		html_change_words(picture->changes, (uint32_t)(node - picture->tree->nodes), &name);
 	for (; at < name.len && rest; rest--)
 		while (++at < name.len && ((uint8_t)name.data[at] & 0xc0) == 0x80)
 			;
@@ -170,8 +169,7 @@ static int push_children(struct picture *picture, struct place at)
 	}
 	if (picture->waiting_cnt > first)
 		qsort_r(picture->waiting + first, picture->waiting_cnt - first,
-			sizeof(*picture->waiting), by_total,
-			(void *)picture->tree);
+			sizeof(*picture->waiting), by_total, (void *)picture->tree);
 	for (size_t i = picture->waiting_cnt; i-- > first;) {
 		picture->waiting[i].left = left;
 		left += nodes[picture->waiting[i].node].total;
@@ -215,7 +213,7 @@ int html_add_first(struct buf *out, const struct profile *prof, uint32_t value, 
 {
 	struct flame_tree tree;
 	struct picture picture = {.out = out, .tree = &tree};
-	int err = flame_build_unsorted(prof, value, by, &tree);
+	int err = flame_build_unsorted(prof, value, by, &tree, NULL);
 
 	if (err)
 		return err;

@@ -71,8 +71,8 @@ struct web_sender {
 	/*
 	 * Send what @reply has in its body, which is empty then. After the first piece its head is
 	 * sent, too: its status cannot become that of an error any more, and a reply that has it
-	 * all the same ends unfinished, which the client sees. 0, or negative errno: nobody takes it, or it cannot be kept until
-	 * somebody does.
+	 * all the same ends unfinished, which the client sees. 0, or negative errno: nobody takes
+	 * it, or it cannot be kept until somebody does.
 	 */
 	int (*send)(void *arg, struct web_reply *reply);
 	void *arg;

@@ -131,7 +131,8 @@ static size_t take(struct stream *stream, char *out, size_t max)
 
 	while (stream->first && done < max) {
 		struct stream_piece *piece = stream->first;
-		size_t rest = piece->len - piece->taken, len = rest < max - done ? rest : max - done;
+		size_t rest = piece->len - piece->taken,
+		       len = rest < max - done ? rest : max - done;
 
 		memcpy(out + done, piece->data + piece->taken, len);
 		piece->taken += len;
