@@ -252,37 +252,6 @@ def two_ranges_are_compared(browser):
 
 
 @test
-def why_there_is_no_report(browser):
-    fragment, start, end = still()
-    page = Host(browser, page_server.Scene(report_error="the html would be larger than 64 MiB: ask for a shorter time"), fragment)
-    page.expected = ["413", "frame-ancestors"]
-    page.key("Enter")
-    check(page.wait("ui.reportWords.textContent.includes('ask for a shorter time')"), page.text(".report-words"))
-    page.key("P")
-    check(page.wait("ui.said.textContent.includes('Not saved: the html')"), page.text(".said"))
-    return page
-
-
-@test
-def a_report_that_is_not_whole(browser):
-    fragment, start, end = still()
-    scene = page_server.Scene(is_cut=True, report_end="</script><p id='failed'>there is no memory</p>")
-    page = Host(browser, scene, fragment)
-    page.expected = ["ERR_INCOMPLETE_CHUNKED_ENCODING"]
-    page.key("Enter")
-    check(page.wait("ui.reportWords.textContent === 'No report: there is no memory'"), page.text(".report-words"))
-    check(page.eval("ui.frame.classList.contains('fails')"), "what there is of it is shown")
-    page.key("Escape")
-    scene.report_end = ""
-    page.key("Enter")
-    check(page.wait("Boolean(ui.frame.contentDocument?.querySelector('.coming'))"), "no first picture")
-    shown = "ui.frame.contentWindow.getComputedStyle(ui.frame.contentDocument.querySelector('.coming')).visibility"
-    equal(page.eval(shown), "hidden", "what is on its way, at first")
-    check(page.wait(shown + " === 'visible'"), "it looks whole")
-    return page
-
-
-@test
 def downloads(browser):
     fragment, start, end = still()
     page = Host(browser, None, fragment + "&p=%d-%d" % (start // 1000 + 60, start // 1000 + 120))

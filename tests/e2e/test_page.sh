@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The page of a profiled host in a real browser: every view, key, link, filter and download (page_browser.py).
+# The page of a profiled host in a real browser: every view, key, link, filter and download (page_browser.py), and
+# what it says where there is no report (page_no_report.py).
 # beside others
 # timeout: 300
 set -u
@@ -47,5 +48,6 @@ if [ -z "$chromium" ] || ! have python3; then
 	skip "page_browser" "no chromium or no python3"
 else
 	python3 tests/e2e/page_browser.py "$chromium" "$tmp/report.html" "$tmp/difference.html" || status=1
+	python3 tests/e2e/page_no_report.py "$chromium" "$tmp/report.html" "$tmp/difference.html" || status=1
 fi
 exit $status
