@@ -84,6 +84,10 @@ endif
 
 NO_SRCS  := $(if $(filter 1,$(STATIC)),user/web/mhd_%.c,user/web/no_server.c)
 LIB_SRCS := $(filter-out $(NO_SRCS),$(sort $(wildcard user/*/*.c)))
+# What its runtime does not know
+ifeq ($(SAN),thread)
+LIB_SRCS += tests/tsan/clockjoin.c
+endif
 LIB_OBJS := $(LIB_SRCS:%.c=$(O)/%.o)
 ASSETS   := $(sort $(wildcard $(foreach folder,encode web,$(addprefix user/$(folder)/*.,js css html))))
 ASSET_HDRS := $(patsubst %,$(O)/gen/%.h,$(notdir $(ASSETS)))
@@ -240,6 +244,16 @@ check-readers: all ## what we write in readers from the npm registry: speedscope
 san: ## the unit tests under AddressSanitizer and UBSan, in build/san
 	+@$(SUBMAKE) O=$(O)/san SAN=address,undefined unit
 	@BUILD=$(O)/san tests/run --unit
+
+# gcc's runtime tells a race without making a process, which a confined program may not. It says of fences that it does
+# not follow them: ours order what the kernel side reads, which is nothing that it could see.
+TSAN_UNITS := test_base_fs test_debuginfod
+.PHONY: tsan tsan-bins
+tsan: ## what has threads under ThreadSanitizer, in build/tsan; SHORT=1: a part
+	+@$(SUBMAKE) O=$(O)/tsan CC=$(CROSS)gcc SAN=thread CFLAGS='-O2 -g -Wno-tsan' tsan-bins
+	@tests/tsan/run $(if $(SHORT),--short) $(O)/tsan $(TSAN_UNITS)
+
+tsan-bins: $(O)/bpfprof $(TSAN_UNITS:%=$(O)/tests/%)
 
 .PHONY: fuzz fuzz-bins
 fuzz: ## run every fuzz target for TIME=60 seconds
