@@ -2,9 +2,11 @@
 /*
  * A signature is the HMAC of a text by a key, both of which are made in steps:
  *
- *	canonical request   method, path, query, headers, their names, SHA-256 of the body: a line
- *each string to sign      algorithm, time, scope (DAY/REGION/SERVICE/aws4_request), SHA-256 of that
- *	signing key         "AWS4" and the secret, then HMACs of the scope's parts one by the other
+ *	canonical request  a line each: method, path, query, headers, their names, SHA-256 of
+ *	                   the body
+ *	string to sign     algorithm, time, scope (DAY/REGION/SERVICE/aws4_request), SHA-256 of
+ *	                   that
+ *	signing key        "AWS4" and the secret, then HMACs of the scope's parts one by the other
  */
 #include "http/aws_sign.h"
 

@@ -10,7 +10,8 @@
  * kinds and hosts bytes other than letters, digits, '_', '-' and '.' (not the first) are %XX; what
  * has no name is "(none)". Of windows that are lost (lost)/START-ID-SEQ.json tells.
  *
- * The same window gives the same names again, and the same bytes.
+ * The same window gives the same names again, and the same bytes, but for what frames are called by
+ * then.
  */
 #ifndef BPFPROF_SINK_OBJECTS_H
 #define BPFPROF_SINK_OBJECTS_H
