@@ -182,7 +182,8 @@ def the_evidence_is_of_both(browser):
 def shares_are_compared_when_asked_for(browser):
     page = Report(browser, "shares")
     equal(page.eval("profile.changed ? profile.changed.size : changedFrames().size"), 0, "functions that changed")
-    check("scaled to the same total" in page.text(".cards"), "cards: %r" % page.text(".cards"))
+    cards = page.text(".cards").split("\n")
+    equal(cards[:6], ["Before", "1,653 samples", "After", "1,653 samples", "scaled to the same total", "Change"], "cards")
     found = page.eval(COLOURS)
     equal(set(tuple(strength) for strength in found.values()), {(0, "")}, "strengths")
     return page

@@ -31,21 +31,10 @@ int diff_page_svg(const struct diff_report *report, enum diff_width width, const
 	return diff_svg_encode(report->diff, &how, out);
 }
 
-static double scale_of(const struct diff_report *report)
-{
-	const struct diff_change *total = &report->diff->total;
-	double after = (double)total->value[DIFF_AFTER];
-
-	return report->diff->normalize && after > 0
-		       ? ((double)total->value[DIFF_BEFORE] + total->change) / after
-		       : 1;
-}
-
 /* What the page is told beside the two values: see html_diff.js. */
 static void add_facts(const struct diff_report *report, enum diff_width width, struct buf *out)
 {
-	buf_printf(out, "{\"scale\":%.17g,\"width\":%d,\"locations\":[", scale_of(report),
-		   (int)width);
+	buf_printf(out, "{\"width\":%d,\"locations\":[", (int)width);
 	for (size_t i = 0; i < report->order_cnt; i++)
 		buf_printf(out, "%s%u", i ? "," : "",
 			   report->diff->rows[report->order[i]].location);
@@ -68,7 +57,7 @@ int diff_page_html(const struct diff_report *report, enum diff_width width, cons
 	add_title(report, title, &heading);
 	diff_report_line(report, &line);
 	add_facts(report, width, &facts);
-	err = facts.err ? facts.err : html_changes_init(&changes, report, width, scale_of(report));
+	err = facts.err ? facts.err : html_changes_init(&changes, report, width);
 	if (err)
 		return err;
 	how.value = DIFF_AFTER;

@@ -34,7 +34,7 @@ static int strength_of(const struct diff_change *change)
 static double width_of(const struct html_changes *changes, const int64_t *values)
 {
 	double before = values[DIFF_BEFORE] > 0 ? (double)values[DIFF_BEFORE] : 0;
-	double after = values[DIFF_AFTER] > 0 ? (double)values[DIFF_AFTER] * changes->scale : 0;
+	double after = values[DIFF_AFTER] > 0 ? (double)values[DIFF_AFTER] : 0;
 
 	switch (changes->width) {
 	case DIFF_WIDTH_BEFORE:
@@ -130,24 +130,25 @@ static int weigh_nodes(struct html_changes *changes)
 	for (size_t i = 0; i < changes->tree.node_cnt; i++) {
 		const struct flame_node *node = &changes->tree.nodes[i];
 		struct html_change *change = &changes->nodes[i];
-		double by = (double)change->value[DIFF_AFTER] * changes->scale -
-			    (double)change->value[DIFF_BEFORE];
+		int64_t before = change->value[DIFF_BEFORE], after = change->value[DIFF_AFTER];
 		int strength =
 			i ? strengths[function_at(node->name, node->kind == FLAME_KERNEL)] : whole;
 
 		if (node->kind != FLAME_PROCESS)
-			change->strength = (int8_t)(by < 0 ? -strength : by > 0 ? strength : 0);
+			change->strength = (int8_t)(after < before   ? -strength
+						    : after > before ? strength
+								     : 0);
 	}
 	return 0;
 }
 
 int html_changes_init(struct html_changes *changes, const struct diff_report *report,
-		      enum diff_width width, double scale)
+		      enum diff_width width)
 {
 	_cleanup_free_ uint32_t *leaves = NULL;
 	int err;
 
-	*changes = (struct html_changes){.report = report, .width = width, .scale = scale};
+	*changes = (struct html_changes){.report = report, .width = width};
 	err = build_tree(changes, &leaves);
 	if (err)
 		return err;
@@ -176,7 +177,7 @@ void html_change_words(const struct html_changes *changes, uint32_t node, struct
 {
 	const struct html_change *change = &changes->nodes[node];
 	double before = (double)change->value[DIFF_BEFORE];
-	double after = (double)change->value[DIFF_AFTER] * changes->scale;
+	double after = (double)change->value[DIFF_AFTER];
 
 	if (!change->strength)
 		return;

@@ -10,7 +10,7 @@
 struct diff_report;
 
 struct html_change {
-	int64_t value[DIFF_SIDE_CNT]; /* as recorded, with all that it calls */
+	int64_t value[DIFF_SIDE_CNT]; /* of diff.joined, with all that it calls */
 	double width; /* likewise */
 	int8_t strength; /* -4, surely less, to 4, surely more; 0: chance can explain it */
 };
@@ -18,14 +18,13 @@ struct html_change {
 struct html_changes {
 	const struct diff_report *report; /* borrowed */
 	enum diff_width width;
-	double scale; /* of what is after, so that shares are compared */
 	struct flame_tree tree; /* totals are widths, in parts of the whole */
 	struct html_change *nodes; /* owned; by node */
 };
 
 /* 0, or negative errno as flame_build(). Release with html_changes_deinit() in either case. */
 int html_changes_init(struct html_changes *changes, const struct diff_report *report,
-		      enum diff_width width, double scale);
+		      enum diff_width width);
 void html_changes_deinit(struct html_changes *changes);
 
 /* The style's colour for it: "x4" to "x1", "same", "y1" to "y4". */

@@ -4,8 +4,7 @@
  * values "before" and "after"; what is shown as values here are the four widths that frames can have. A tree's n and m
  * are then what its nodes have before and after, whatever makes them wide. facts.difference is a text, JSON:
  *
- *	{ "report": what `-o x.json` writes, "locations": [by function of the report, its location], "scale": after is
- *	  multiplied by it, so that shares are compared, "width": 0 }
+ *	{ "report": what `-o x.json` writes, "locations": [by function of the report, its location], "width": 0 }
  */
 const difference = facts.difference ? JSON.parse(facts.difference) : null;
 const WIDTHS = ['after', 'before', 'max', 'sum'];
@@ -21,7 +20,7 @@ function runsOf() {
 function prepareDifference(profile) {
 	const samples = profile.samples, runs = runsOf(), unit = profile.values[0].unit, noun = unit === 'count' ? difference.report.value : unit;
 	const before = samples.values[0].map(value => Math.max(0, value) / runs);
-	const after = samples.values[1].map(value => Math.max(0, value) / runs * difference.scale);
+	const after = samples.values[1].map(value => Math.max(0, value) / runs);
 	profile.before = before;
 	profile.after = after;
 	samples.values = [after, before, after.map((value, i) => Math.max(value, before[i])), after.map((value, i) => value + before[i])];
