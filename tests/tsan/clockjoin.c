@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pthread_clockjoin_np() for programs under ThreadSanitizer, whose runtime knows the older ways to wait
- * for a thread only: it would take what is read of a thread that has been joined so for a race. Only
- * those programs are linked with it (Makefile).
+ * pthread_clockjoin_np() for programs under ThreadSanitizer, whose runtime knows the older ways to
+ * wait for a thread only: it would take what is read of a thread that has been joined so for a
+ * race. Only those programs are linked with it (Makefile).
  */
 #include <errno.h>
 #include <pthread.h>
