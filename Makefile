@@ -255,6 +255,11 @@ tsan: ## what has threads under ThreadSanitizer, in build/tsan; SHORT=1: a part
 
 tsan-bins: $(O)/bpfprof $(TSAN_UNITS:%=$(O)/tests/%)
 
+.PHONY: leaks
+leaks: ## TIME=3600 seconds of recordings and of an agent under LeakSanitizer, in build/san; SHORT=1: 20
+	+@$(SUBMAKE) O=$(O)/san SAN=address,undefined all
+	@tests/live/leaks $(O)/san $(if $(SHORT),20,$(if $(filter file,$(origin TIME)),3600,$(TIME)))
+
 .PHONY: fuzz fuzz-bins
 fuzz: ## run every fuzz target for TIME=60 seconds
 	+@$(SUBMAKE) O=$(O)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined fuzz-bins
