@@ -7,6 +7,7 @@
  *	depth         the root's is 0; deeper than any screen is left out
  *	left, width   in parts of the whole, which is PARTS wide
  *	colour        of the style: a kind's letter, with a shade or a state ("u3", "ub", "p");
+ *	              of a difference what became of it ("x4", "same": html_changes.h);
  *	              "rest": siblings that are too narrow, together
  *	flags         enum flame_flags
  *	name          0 where it would have no room; as much of it as the widest screen can show
