@@ -15,7 +15,7 @@ relay_configure()
 	relay_ports[$name]=$(free_port)
 	{
 		printf '%s\n' "store = $url" "listen = 127.0.0.1:${relay_ports[$name]}" "every = 100ms" "$@"
-		[[ "$*" == *"spool = "* ]] || echo "spool = $TMPDIR/$name.spool"
+		[[ " $*" == *" spool = "* ]] || echo "spool = $TMPDIR/$name.spool"
 	} >"$TMPDIR/$name.conf"
 }
 

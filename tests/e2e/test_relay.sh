@@ -304,7 +304,7 @@ overfill()
 # refuses RELAY STATUS TEXT: whatever it is sent, for that reason.
 refuses()
 {
-	head -c 60000 /dev/urandom >"$tmp/noise"
+	head -c 700000 /dev/urandom >"$tmp/noise"
 	relay_get "$1" /relay/v1/batch -D "$out/answer" --data-binary "@$tmp/noise" >>"$out/answer"
 	cat "$out/answer"
 	grep -q "^HTTP/1.1 $2 " "$out/answer" && grep -q "^Retry-After: 15" "$out/answer" && grep -q "$3" "$out/answer"
@@ -340,6 +340,7 @@ ch_kill
 holds "a relay with a bound, and no server" relay_start bounded
 holds "what is above it waits" overfill bounded
 holds "... as it says" refuses bounded 503 "the spool is full"
+holds "... and the relay, too" told "the spool is full .max-spool.*agents keep what they have" bounded.err
 holds "... the spool has no more than that" [ "$(du -bc "$tmp"/bounded.spool/segment-* | tail -1 | cut -f 1)" -le 716800 ]
 holds "... is not well" [ "$(relay_get bounded /healthz -o /dev/null -w '%{http_code}')" = 503 ]
 holds "... and counts it" [ "$(relay_metric bounded 'refused_total{reason="spool_full"}')" -ge 1 ]

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "relay/relay_counts.h"
 #include "relay/relay_spool.h"
 #include "scratch.h"
 
@@ -406,6 +407,40 @@ static void test_cursor_is_garbage(void **state)
 	}
 }
 
+/* --- What it tells --- */
+
+static void test_metrics(void **state)
+{
+	static const char *const lines[] = {
+		"bpfprof_relay_received_total 5\n",
+		"# TYPE bpfprof_relay_received_total counter\n",
+		"bpfprof_relay_refused_total{reason=\"spool_full\"} 2\n",
+		"bpfprof_relay_refused_total{reason=\"memory\"} 0\n",
+		"bpfprof_relay_spool_messages 1\n",
+		"bpfprof_relay_spool_oldest_seconds 9.5\n",
+		"bpfprof_relay_insert_seconds 0.25\n",
+		"bpfprof_relay_build_info{version=\"",
+	};
+	struct relay_spool *spool = must_open(MAX_BYTES, 0);
+	struct relay_counts counts = {.received = 5, .insert_ns = NSEC_PER_SEC / 4};
+	struct relay_spool_state now;
+	struct buf text;
+
+	assert_int_equal(append(spool, 1), 0);
+	now = relay_spool_state(spool);
+	counts.refused[RELAY_REFUSED_FULL] = 2;
+	buf_init(&text, BUF_NO_MAX);
+	assert_int_equal(relay_counts_format(&counts, &now,
+					     RECEIVED_NS + NSEC_PER_SEC + 19 * NSEC_PER_SEC / 2,
+					     &text),
+			 0);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (!strstr(buf_cstr(&text), lines[i]))
+			fail_msg("'%s' is not in '%s'", lines[i], buf_cstr(&text));
+	buf_deinit(&text);
+	relay_spool_close(spool);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -420,6 +455,7 @@ int main(void)
 		CASE(test_damaged_at_every_byte),
 		CASE(test_damaged_meanwhile),
 		CASE(test_cursor_is_garbage),
+		CASE(test_metrics),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,8 @@ struct relay {
 	struct relay_tokens tokens;
 	struct relay_counts counts;
 	_Atomic uint64_t failing_ns; /* CLOCK_MONOTONIC since which nothing is shipped; 0: it is */
-	atomic_bool is_disk_ill; /* the spool took nothing last */
+	atomic_int spool_err; /* why the spool did not take the last message, negative errno; 0: it
+				 did */
 	_Atomic uint64_t end_ns; /* CLOCK_MONOTONIC at which shipping ends; 0: not yet */
 };
 

@@ -116,25 +116,32 @@ static bool check_message(struct message *message)
 
 /* --- The disk --- */
 
+/* What is wrong with the spool. */
+static void explain_spool(int err, struct buf *out)
+{
+	if (err == -EDQUOT)
+		buf_add_str(out, "the spool is full (max-spool): the fleet's store takes less than "
+				 "arrives");
+	else if (err == -ETIME)
+		buf_add_str(out, "the spool is too far behind (max-age): the fleet's store takes "
+				 "nothing");
+	else
+		buf_printf(out, "the relay's disk takes nothing: %s", strerror(-err));
+}
+
 static void refuse_store(struct message *message, int err)
 {
-	char text[256];
+	struct relay *relay = message->relay;
 
-	if (err == -EDQUOT) {
-		refuse(message, RELAY_REFUSED_FULL, 503,
-		       "the spool is full (max-spool): the fleet's store takes less than arrives");
-		return;
-	}
-	if (err == -ETIME) {
-		refuse(message, RELAY_REFUSED_OLD, 503,
-		       "the spool is too far behind (max-age): the fleet's store takes nothing");
-		return;
-	}
-	snprintf(text, sizeof(text), "the relay's disk takes nothing: %s", strerror(-err));
-	refuse(message, RELAY_REFUSED_DISK, 503, text);
-	if (!atomic_exchange(&message->relay->is_disk_ill, true))
-		log_error("relay: spool '%s': %s; agents keep what they have",
-			  message->relay->opts->spool, strerror(-err));
+	explain_spool(err, &message->why);
+	refuse(message,
+	       err == -EDQUOT  ? RELAY_REFUSED_FULL
+	       : err == -ETIME ? RELAY_REFUSED_OLD
+			       : RELAY_REFUSED_DISK,
+	       503, buf_cstr(&message->why));
+	if (atomic_exchange(&relay->spool_err, err) != err)
+		log_error("relay: spool '%s': %s; agents keep what they have", relay->opts->spool,
+			  buf_cstr(&message->why));
 }
 
 static void store_message(struct message *message)
@@ -155,7 +162,7 @@ static void store_message(struct message *message)
 		refuse_store(message, err);
 		return;
 	}
-	if (atomic_exchange(&relay->is_disk_ill, false))
+	if (atomic_exchange(&relay->spool_err, 0))
 		log_info("relay: spool '%s' takes messages again", relay->opts->spool);
 	atomic_fetch_add(&relay->counts.stored, 1);
 	atomic_fetch_add(&relay->counts.rows, rows);
@@ -219,19 +226,14 @@ static bool is_healthy(void *arg, struct buf *why)
 	struct relay *relay = arg;
 	const uint64_t failing_ns = atomic_load(&relay->failing_ns);
 	const uint64_t now_ns = clock_monotonic_ns();
-	const int err = relay_spool_room(relay->spool, 0, clock_realtime_ns());
+	const int err = atomic_load(&relay->spool_err);
 
-	if (atomic_load(&relay->is_disk_ill))
-		buf_add_str(why, "the disk takes nothing: agents keep what they have");
-	else if (err)
-		buf_printf(why, "the spool %s: agents keep what they have",
-			   err == -EDQUOT ? "is full" : "is too far behind");
+	if (err)
+		explain_spool(err, why);
 	else if (failing_ns && now_ns - failing_ns > FAILING_MAX_NS)
 		buf_printf(why, "the fleet's store has taken nothing for %llu s",
 			   (unsigned long long)((now_ns - failing_ns) / NSEC_PER_SEC));
-	else
-		return true;
-	return false;
+	return !why->len;
 }
 
 void relay_receive_init(struct relay *relay, struct web_host *host, struct web_service *service)

@@ -24,6 +24,7 @@ enum {
 	TIMEOUT_MS = 120000, /* of an insert: servers that merge take their time */
 	LOOK_MS = 100, /* between two looks into the spool, and at the clock */
 	MESSAGES_MAX = 20000, /* of an insert */
+	TRIES = 3, /* of an insert, before it is made smaller */
 	REFUSED_MAX = 3, /* hosts in a row of which messages are put aside */
 };
 
@@ -292,6 +293,16 @@ static int give_back(struct relay_ship *ship, int err)
 	return err;
 }
 
+/* After a failure: may the rest of the insert follow? Not where the server may not have what it
+ * had, or where all of it may be too much for its memory. */
+static bool goes_on(struct relay_ship *ship, int err)
+{
+	if (err != -EAGAIN || ship->failures < TRIES || ship->message_cnt <= 1)
+		return http_is_gone(err) || err == -EAGAIN || err == -ECANCELED;
+	ship->message_max = ship->message_cnt / 2;
+	return false;
+}
+
 /* One insert. 1: there may be more to do at once; 0: nothing is left; negative errno: it failed. */
 static int step(struct relay_ship *ship)
 {
@@ -314,8 +325,7 @@ static int step(struct relay_ship *ship)
 		take_success(ship);
 		return 1;
 	}
-	/* Where the server cannot now, the rest is for later. Else it may not have what it had. */
-	if (!http_is_gone(err) && err != -EAGAIN && err != -ECANCELED)
+	if (!goes_on(ship, err))
 		err = give_back(ship, err);
 	if (err)
 		take_failure(ship, err);

@@ -21,8 +21,36 @@ enum {
 	CHUNK_BYTES = 64 << 10,
 };
 
+static uint64_t bytes_of(const struct relay_spool *spool)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < spool->segment_cnt; i++)
+		sum += spool->segments[i].bytes;
+	return sum;
+}
+
+/* What relay_spool_state() tells from now on. */
+static void publish(struct relay_spool *spool)
+{
+	struct relay_spool_state state = {
+		.bytes = bytes_of(spool),
+		.oldest_ns = spool->oldest_ns,
+		.damaged_bytes = spool->damaged_bytes,
+		.torn_bytes = spool->torn_bytes,
+	};
+
+	for (size_t i = spool->shipped.segment; i < spool->segment_cnt; i++)
+		state.records += spool->segments[i].record_cnt;
+	state.records -= spool->segment_cnt ? spool->shipped.record : 0;
+	pthread_mutex_lock(&spool->state_lock);
+	spool->state = state;
+	pthread_mutex_unlock(&spool->state_lock);
+}
+
 static void unlock(struct relay_spool **spool)
 {
+	publish(*spool);
 	pthread_mutex_unlock(&(*spool)->lock);
 }
 
@@ -215,15 +243,6 @@ int relay_spool_put_aside(struct relay_spool *spool, const struct relay_record *
 
 /* --- Writing --- */
 
-static uint64_t bytes_of(const struct relay_spool *spool)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < spool->segment_cnt; i++)
-		sum += spool->segments[i].bytes;
-	return sum;
-}
-
 static int check_room(const struct relay_spool *spool, size_t len, uint64_t now_ns)
 {
 	if (bytes_of(spool) + len + RELAY_RECORD_HEAD_BYTES > spool->max_bytes)
@@ -343,6 +362,7 @@ int relay_spool_open(const struct relay_spool_opts *opts, struct relay_spool **o
 	if (!spool)
 		return -ENOMEM;
 	pthread_mutex_init(&spool->lock, NULL);
+	pthread_mutex_init(&spool->state_lock, NULL);
 	spool->dir_fd = spool->lock_fd = spool->aside_fd = spool->write_fd = spool->read_fd = -1;
 	spool->max_bytes = opts->max_bytes;
 	spool->max_age_ns = opts->max_age_ns;
@@ -359,6 +379,7 @@ int relay_spool_open(const struct relay_spool_opts *opts, struct relay_spool **o
 	if (spool->segment_cnt)
 		drop_shipped(spool);
 	find_oldest(spool);
+	publish(spool);
 	*out = spool;
 	return 0;
 }
@@ -376,6 +397,7 @@ void relay_spool_close(struct relay_spool *spool)
 		free(spool->segments[i].offsets);
 	free(spool->segments);
 	pthread_mutex_destroy(&spool->lock);
+	pthread_mutex_destroy(&spool->state_lock);
 	free(spool);
 }
 
@@ -395,15 +417,10 @@ void relay_spool_renew_epoch(struct relay_spool *spool)
 
 struct relay_spool_state relay_spool_state(struct relay_spool *spool)
 {
-	struct relay_spool_state state = {0};
-	LOCKED(spool);
+	struct relay_spool_state state;
 
-	state.bytes = bytes_of(spool);
-	state.oldest_ns = spool->oldest_ns;
-	state.damaged_bytes = spool->damaged_bytes;
-	state.torn_bytes = spool->torn_bytes;
-	for (size_t i = spool->shipped.segment; i < spool->segment_cnt; i++)
-		state.records += spool->segments[i].record_cnt;
-	state.records -= spool->segment_cnt ? spool->shipped.record : 0;
+	pthread_mutex_lock(&spool->state_lock);
+	state = spool->state;
+	pthread_mutex_unlock(&spool->state_lock);
 	return state;
 }

@@ -40,6 +40,8 @@ struct relay_spool {
 	uint64_t oldest_ns; /* of the first that is not shipped; 0: there is none */
 	uint64_t aside_bytes; /* in the quarantine */
 	uint64_t damaged_bytes, torn_bytes;
+	pthread_mutex_t state_lock; /* of state: who asks for it does not wait for the disk */
+	struct relay_spool_state state;
 };
 
 /* "segment-0123456789abcdef" */

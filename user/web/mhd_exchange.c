@@ -39,9 +39,10 @@ enum exchange_state {
 	EXCHANGE_ANSWERED,
 };
 
-/* For a body, besides the time for the rest of a request: who is bounded to less sends no such
- * thing. */
-enum { BODY_BYTES_PER_S = 4 << 10 };
+enum {
+	BODY_BYTES_PER_S = 4 << 10, /* at least, besides the time for the rest of a request */
+	BODY_S_MAX = 120, /* as long as our own clients take for a request */
+};
 
 struct exchange {
 	struct lane_job job; /* first: a job is its exchange */
@@ -403,7 +404,7 @@ static bool is_too_long(const struct exchange *exchange)
 static void reserve_body(struct exchange *exchange)
 {
 	struct web_server *server = exchange->server;
-	uint64_t len = 0;
+	uint64_t len = 0, wait_s;
 
 	if (!server->service || exchange->request.method != WEB_POST)
 		return;
@@ -417,8 +418,9 @@ static void reserve_body(struct exchange *exchange)
 		return;
 	}
 	exchange->body_bytes = len;
+	wait_s = CLIENT_REQUEST_S + len / BODY_BYTES_PER_S;
 	clients_await(&server->clients, exchange->client,
-		      CLIENT_REQUEST_S + len / BODY_BYTES_PER_S);
+		      wait_s < BODY_S_MAX ? wait_s : BODY_S_MAX);
 }
 
 static const struct web_route *route_of(const struct exchange *exchange)
