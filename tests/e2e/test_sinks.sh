@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A local store into sinks other than ClickHouse: what arrives is valid for who reads it, and its sums are the store's.
-# timeout: 120
+# timeout: 240
 # beside others
 set -u
 . tests/e2e/sinks.sh
