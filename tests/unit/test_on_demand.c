@@ -12,8 +12,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -238,6 +241,181 @@ static void test_too_many(void **state)
 	assert_int_equal(capture(rec), -EINVAL);
 }
 
+/* --- What a client may say --- */
+
+static void test_arguments(void **state)
+{
+	static const struct {
+		struct web_capture request;
+		const char *wanted; /* of duration_ns = 2 s */
+	} cases[] = {
+		{{.kind = WEB_CAPTURE_CPU}, ""},
+		{{.kind = WEB_CAPTURE_CPU, .hz = 499}, "--freq=499|"},
+		{{.kind = WEB_CAPTURE_OFF_CPU, .comm = "a b*"}, "--off-cpu|--comm=a b*|"},
+		{{.kind = WEB_CAPTURE_CPU, .cgroup = "/sys/fs/cgroup/a.slice"},
+		 "--cgroup=/sys/fs/cgroup/a.slice|"},
+		{{.kind = WEB_CAPTURE_CPU, .event = "sched:sched_switch", .pid = 7},
+		 "--pid=7|--event=sched:sched_switch|"},
+		{{.kind = WEB_CAPTURE_ALLOCS, .pid = 7}, "--heap|--heap-rate=512k|--pid=7|"},
+	};
+	static const char begin[] = "record|-q|--output=-.pb.gz|--duration=2000ms|";
+	struct recorder *rec = *state;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct web_capture request = cases[i].request;
+		struct on_demand_args args;
+
+		request.duration_ns = 2 * NSEC_PER_SEC;
+		assert_int_equal(on_demand_args_make(&request, &args, &rec->why), 0);
+		assert_int_equal(rec->why.len, 0);
+		assert_string_equal(args.items[0], "bpfprof");
+		assert_null(args.items[args.cnt]);
+		buf_reset(&rec->out);
+		for (size_t arg = 1; arg < args.cnt; arg++)
+			buf_printf(&rec->out, "%s|", args.items[arg]);
+		assert_memory_equal(buf_cstr(&rec->out), begin, sizeof(begin) - 1);
+		assert_string_equal(buf_cstr(&rec->out) + sizeof(begin) - 1, cases[i].wanted);
+		on_demand_args_deinit(&args);
+		assert_int_equal(args.cnt, 0);
+	}
+}
+
+static void test_refusals(void **state)
+{
+	static const char no_event[] = "event: only counters (cycles, page-faults) and tracepoints "
+				       "(sched:sched_switch) are recorded on demand";
+	static const char no_cgroup[] = "cgroup: no path (wanted: /sys/fs/cgroup/...)";
+	static const char no_comm[] = "comm: no pattern for names of threads";
+	static const struct {
+		struct web_capture request;
+		const char *why;
+	} cases[] = {
+		{{.comm = ""}, no_comm},
+		{{.comm = "a\nb"}, no_comm},
+		{{.comm = "a\x7f"}, no_comm},
+		{{.comm = "0123456789012345678901234567890123456789012345678901234567890123x"},
+		 no_comm},
+		{{.cgroup = "sys/fs/cgroup"}, no_cgroup},
+		{{.cgroup = "/sys/fs/cgroup/../../.."}, no_cgroup},
+		{{.cgroup = "/sys/fs/cgroup/\t"}, no_cgroup},
+		{{.event = ""}, no_event},
+		{{.event = "-o"}, no_event},
+		{{.event = "kprobe:schedule"}, no_event},
+		{{.event = "usdt:/bin/x:a:b"}, no_event},
+		{{.event = "cycles,instructions"}, no_event},
+		{{.event = "sched:sched_switch:u"}, no_event},
+		{{.event = "cycles", .kind = WEB_CAPTURE_OFF_CPU}, "event: only of profile"},
+		{{.kind = WEB_CAPTURE_ALLOCS}, "the heap is one process's: pid="},
+		{{.kind = WEB_CAPTURE_OFF_CPU, .hz = 99}, "hz: only of profile"},
+	};
+	struct recorder *rec = *state;
+
+	program_is(rec, "echo >${0%/*}/pid");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		rec->request = cases[i].request;
+		rec->request.duration_ns = LONG_NS;
+		rec->request.client_fd = -1;
+		assert_int_equal(capture(rec), -EINVAL);
+		assert_string_equal(buf_cstr(&rec->why), cases[i].why);
+		assert_int_equal(rec->out.len, 0);
+	}
+	/* Nothing was run. */
+	buf_reset(&rec->why);
+	buf_printf(&rec->why, "%s/pid", rec->folder);
+	assert_int_equal(access(buf_cstr(&rec->why), F_OK), -1);
+}
+
+/* --- A machine that gives out --- */
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* Leave @cnt descriptors to be had; the limit as it was. */
+static struct rlimit leave_descriptors(size_t cnt)
+{
+	struct rlimit before, limit;
+	int fd = 0;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = before;
+	for (size_t left = cnt; left; fd++)
+		left -= !is_open(fd);
+	limit.rlim_cur = (rlim_t)fd;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	return before;
+}
+
+static size_t open_descriptors(void)
+{
+	size_t cnt = 0;
+
+	for (int fd = 0; fd < 256; fd++)
+		cnt += is_open(fd);
+	return cnt;
+}
+
+/* Neither both pipes nor one and a half: that is told, and what was opened is closed. */
+static void test_no_descriptors(void **state)
+{
+	struct recorder *rec = *state;
+
+	program_is(rec, "echo x");
+	for (size_t left = 1; left <= 3; left++) {
+		size_t before = open_descriptors();
+		struct rlimit limit = leave_descriptors(left);
+		int err = capture(rec);
+
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+		assert_int_equal(err, -EMFILE);
+		assert_string_equal(buf_cstr(&rec->why),
+				    "no recording can be started: Too many open files");
+		assert_int_equal(open_descriptors(), before);
+	}
+	assert_int_equal(capture(rec), 0);
+	assert_string_equal(buf_cstr(&rec->out), "x\n");
+}
+
+/* Who ignores SIGCHLD has the kernel reap: how it ended cannot be told, so it is no success. */
+static void test_reaped_by_others(void **state)
+{
+	struct recorder *rec = *state;
+
+	program_is(rec, "echo x");
+	signal(SIGCHLD, SIG_IGN);
+	assert_int_equal(capture(rec), -EIO);
+	signal(SIGCHLD, SIG_DFL);
+	assert_string_equal(buf_cstr(&rec->why), "the recording ended with status 127");
+}
+
+static volatile sig_atomic_t tick_cnt;
+
+static void on_tick(int signo)
+{
+	tick_cnt++;
+}
+
+/* A signal in the midst of waiting is no end. */
+static void test_interrupted(void **state)
+{
+	const struct itimerval often = {{0, 2000}, {0, 2000}}, never = {0};
+	const struct sigaction action = {.sa_handler = on_tick};
+	struct recorder *rec = *state;
+	int err;
+
+	program_is(rec, "echo a; sleep 0.3; echo b; sleep 0.1");
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	setitimer(ITIMER_REAL, &often, NULL);
+	err = capture(rec);
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_DFL);
+	assert_int_equal(err, 0);
+	assert_true(tick_cnt > 1);
+	assert_string_equal(buf_cstr(&rec->out), "a\nb\n");
+	assert_int_equal(rec->why.len, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +427,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_lingering, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_client_gone, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_too_many, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_arguments, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_descriptors, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_reaped_by_others, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_interrupted, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
