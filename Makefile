@@ -436,7 +436,7 @@ deb: ## Debian packages, their source package too, in build/deb
 
 # Its symbols stay, for profiles in which it is itself.
 STATIC_O = $(O)/static-$(ARCH)
-STATIC_LIBS = $(filter-out pthread dl m,$(LIBS:-l%=%)) supc++ c gcc
+STATIC_LIBS = $(filter-out pthread dl m microhttpd,$(LIBS:-l%=%)) supc++ c gcc
 .PHONY: dist-static
 dist-static: ## a tarball with a static binary, for any Linux, in build/
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --static; fi
