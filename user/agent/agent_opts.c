@@ -48,10 +48,10 @@ static const struct opt agent_options[] = {
 	{OPT_LIST, 0, "sink", "URL", AT(sinks, struct opts_list), .flags = OPT_LIVE,
 	 .help = "ship every window there, too, as soon as its minute is over: "
 		 "clickhouse://USER:PASSWORD@HOST:PORT/DATABASE, or clickhouses: for TLS; "
-		 "file:/DIR: "
-		 "a pprof of each service and minute; pyroscope+http://HOST and otlp+http://HOST, "
-		 "or +https: for TLS; repeatable; in a file also as [sink NAME] with url = and "
-		 "max-rate ="},
+		 "relay+http://:TOKEN@HOST,HOST: relays before it; file:/DIR: a pprof of each "
+		 "service and minute; s3://BUCKET/PREFIX: the same into a bucket; "
+		 "pyroscope+http://HOST and otlp+http://HOST; +https: for TLS; repeatable; in a "
+		 "file also as [sink NAME] with url = and max-rate ="},
 	{OPT_FLAG, 0, "upload-symbols", AT(upload_symbols, bool), .flags = OPT_NEGATABLE,
 	 .help = "upload symbols of programs that run here (functions, source files, lines; no "
 		 "code) into ClickHouse when store symbolize has not found them: once for each "
