@@ -65,6 +65,17 @@ static bool keep(struct preload *preload, void *map, pid_t tgid)
 	return !err;
 }
 
+/* Who drains adds some meanwhile, too. */
+static bool is_full(struct preload *preload)
+{
+	bool is_full;
+
+	pthread_mutex_lock(&preload->lock);
+	is_full = preload->cnt >= PRELOAD_FILES_MAX;
+	pthread_mutex_unlock(&preload->lock);
+	return is_full;
+}
+
 pid_t preload_tgid(struct preload *preload, uint64_t start)
 {
 	pid_t tgid = 0;
@@ -129,7 +140,7 @@ static void scan_process(struct preload *preload, pid_t tgid, struct buf *text)
 		if (!maps_line_parse(line, len, &parsed) || !parsed.is_exec || !parsed.is_file)
 			continue;
 		hash = hash_bytes(parsed.file, parsed.file_len);
-		if (preload->cnt == PRELOAD_FILES_MAX ||
+		if (is_full(preload) ||
 		    hmap_find(&preload->seen, hash, never_equal_twice, NULL, NULL) != HMAP_NONE)
 			continue;
 		if (!hmap_insert(&preload->seen, hash, 0))
