@@ -135,6 +135,7 @@ static size_t row_bytes_min(const struct native_table *table)
 		else
 			sum += native_type_bytes(type) ? native_type_bytes(type) : 1;
 	}
+	assert(sum); /* no table is without columns */
 	return sum;
 }
 

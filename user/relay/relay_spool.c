@@ -118,7 +118,7 @@ static int read_record(struct relay_spool *spool, const struct place *place,
 static void find_oldest(struct relay_spool *spool)
 {
 	_cleanup_(buf_deinit) struct buf message;
-	struct relay_found found;
+	struct relay_found found = {.end = 0};
 
 	buf_init(&message, BUF_NO_MAX);
 	spool->oldest_ns = 0;

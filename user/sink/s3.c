@@ -84,14 +84,18 @@ static int open_sink(const char *url, const struct sink_opts *opts, struct sink 
 		     struct buf *why)
 {
 	struct s3 *s3 = calloc(1, sizeof(*s3));
-	const char *reason = s3 ? s3_url_parse(url, &s3->url) : strerror(ENOMEM);
+	const char *reason;
 	int err;
 
+	if (!s3) {
+		buf_add_str(why, strerror(ENOMEM));
+		return -ENOMEM;
+	}
+	reason = s3_url_parse(url, &s3->url);
 	if (reason) {
-		err = s3 ? -EINVAL : -ENOMEM;
 		buf_add_str(why, reason);
 		free(s3);
-		return err;
+		return -EINVAL;
 	}
 	buf_init(&s3->host, BUF_NO_MAX);
 	buf_init(&s3->base, BUF_NO_MAX);

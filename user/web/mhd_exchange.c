@@ -495,7 +495,8 @@ static enum MHD_Result suspend(struct exchange *exchange, struct lane *lane)
 	MHD_suspend_connection(exchange->connection);
 	if (lane_push(lane, &exchange->job))
 		return MHD_YES;
-	exchange_put(exchange);
+	/* The connection has it still. */
+	atomic_fetch_sub(&exchange->users, 1);
 	fail(exchange, 503, "too many requests of this kind at once");
 	exchange->state = EXCHANGE_ANSWERED;
 	MHD_resume_connection(exchange->connection);
