@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 
-static enum log_level current_level = LOG_NORMAL;
+static _Atomic enum log_level current_level = LOG_NORMAL;
 static atomic_bool is_error_told;
 
 void log_set_level(enum log_level level)
