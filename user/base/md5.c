@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MD5: the message in blocks of 64 bytes, each mixed into four words of state in four rounds. */
+/* MD5: each block is mixed into four words of state in four rounds. */
 #include "base/md5.h"
 
 #include <endian.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 64, STEP_CNT = 64, STATE_WORDS = 4, LENGTH_BYTES = 8 };
+#include "base/digest.h"
+
+enum { STEP_CNT = 64, STATE_WORDS = 4 };
 
 /* RFC 1321, 3.4: 2^32 times the sine's absolute value of 1 to 64 (radians), its whole part. */
 static const uint32_t step_constants[STEP_CNT] = {
@@ -48,7 +50,7 @@ static uint32_t choose(unsigned int step, uint32_t b, uint32_t c, uint32_t d, un
 	}
 }
 
-static void mix(uint32_t hash[STATE_WORDS], const uint8_t *block)
+static void mix(uint32_t *hash, const uint8_t *block)
 {
 	uint32_t a = hash[0], b = hash[1], c = hash[2], d = hash[3], words[16];
 
@@ -70,33 +72,11 @@ static void mix(uint32_t hash[STATE_WORDS], const uint8_t *block)
 	hash[3] += d;
 }
 
-/* 3.1 and 3.2: the rest, a one bit, zeros, the length in bits; two blocks where one has no room. */
-static void mix_rest(uint32_t hash[STATE_WORDS], const uint8_t *rest, size_t rest_len, size_t len)
-{
-	uint64_t bits = htole64((uint64_t)len * 8);
-	uint8_t blocks[2 * BLOCK_BYTES] = {0};
-	size_t cnt = rest_len + 1 + LENGTH_BYTES <= BLOCK_BYTES ? 1 : 2;
-
-	memcpy(blocks, rest, rest_len);
-	blocks[rest_len] = 0x80;
-	memcpy(blocks + cnt * BLOCK_BYTES - LENGTH_BYTES, &bits, LENGTH_BYTES);
-	for (size_t i = 0; i < cnt; i++)
-		mix(hash, blocks + i * BLOCK_BYTES);
-}
+static const struct digest_kind kind = {.mix = mix, .word_cnt = STATE_WORDS};
 
 void md5(const void *data, size_t len, uint8_t out[MD5_BYTES])
 {
 	uint32_t hash[STATE_WORDS] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
-	const uint8_t *bytes = data;
-	size_t whole = len / BLOCK_BYTES * BLOCK_BYTES;
 
-	for (size_t at = 0; at < whole; at += BLOCK_BYTES)
-		mix(hash, bytes + at);
-	/* An empty message may be NULL, which memcpy() does not take. */
-	mix_rest(hash, len ? bytes + whole : (const uint8_t *)"", len - whole, len);
-	for (int i = 0; i < STATE_WORDS; i++) {
-		uint32_t word = htole32(hash[i]);
-
-		memcpy(out + i * sizeof(word), &word, sizeof(word));
-	}
+	digest(&kind, hash, NULL, data, len, out);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SHA-256: the message in blocks of 64 bytes, each mixed into eight words of state. */
+/* SHA-256: each block is mixed into eight words of state. */
 #include "base/sha256.h"
 
 #include <endian.h>
 #include <string.h>
 
-enum { BLOCK_BYTES = 64, ROUND_CNT = 64, STATE_WORDS = 8, LENGTH_BYTES = 8 };
+#include "base/digest.h"
+
+enum { ROUND_CNT = 64, STATE_WORDS = 8 };
 enum { INNER_PAD = 0x36, OUTER_PAD = 0x5c /* RFC 2104, section 2 */ };
 
 /* FIPS 180-4, 4.2.2: the fractions of the cube roots of the first 64 primes. */
@@ -44,7 +46,7 @@ static void schedule(const uint8_t *block, uint32_t words[ROUND_CNT])
 }
 
 /* 6.2.2, steps 2 to 4; the state is a to h. */
-static void mix(uint32_t hash[STATE_WORDS], const uint8_t *block)
+static void mix(uint32_t *hash, const uint8_t *block)
 {
 	uint32_t words[ROUND_CNT], state[STATE_WORDS];
 
@@ -66,62 +68,38 @@ static void mix(uint32_t hash[STATE_WORDS], const uint8_t *block)
 		hash[i] += state[i];
 }
 
-/* 5.1.1: the rest, a one bit, zeros, the length in bits; two blocks where one has no room. */
-static void mix_rest(uint32_t hash[STATE_WORDS], const uint8_t *rest, size_t rest_len, size_t len)
-{
-	uint64_t bits = htobe64((uint64_t)len * 8);
-	uint8_t blocks[2 * BLOCK_BYTES] = {0};
-	size_t cnt = rest_len + 1 + LENGTH_BYTES <= BLOCK_BYTES ? 1 : 2;
-
-	memcpy(blocks, rest, rest_len);
-	blocks[rest_len] = 0x80;
-	memcpy(blocks + cnt * BLOCK_BYTES - LENGTH_BYTES, &bits, LENGTH_BYTES);
-	for (size_t i = 0; i < cnt; i++)
-		mix(hash, blocks + i * BLOCK_BYTES);
-}
+static const struct digest_kind kind = {.mix = mix, .word_cnt = STATE_WORDS, .is_big_endian = true};
 
 /* Of a block (NULL: none) and @len bytes behind it. */
-static void digest(const uint8_t *block, const void *data, size_t len, uint8_t out[SHA256_BYTES])
+static void digest_behind(const uint8_t *block, const void *data, size_t len,
+			  uint8_t out[SHA256_BYTES])
 {
 	/* 5.3.3: the fractions of the square roots of the first eight primes */
 	uint32_t hash[STATE_WORDS] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
 				      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-	const uint8_t *bytes = data;
-	size_t whole = len / BLOCK_BYTES * BLOCK_BYTES;
 
-	if (block)
-		mix(hash, block);
-	for (size_t at = 0; at < whole; at += BLOCK_BYTES)
-		mix(hash, bytes + at);
-	/* An empty message may be NULL, which memcpy() does not take. */
-	mix_rest(hash, len ? bytes + whole : (const uint8_t *)"", len - whole,
-		 len + (block ? BLOCK_BYTES : 0));
-	for (int i = 0; i < STATE_WORDS; i++) {
-		uint32_t word = htobe32(hash[i]);
-
-		memcpy(out + i * sizeof(word), &word, sizeof(word));
-	}
+	digest(&kind, hash, block, data, len, out);
 }
 
 void sha256(const void *data, size_t len, uint8_t out[SHA256_BYTES])
 {
-	digest(NULL, data, len, out);
+	digest_behind(NULL, data, len, out);
 }
 
 void sha256_hmac(const void *key, size_t key_len, const void *data, size_t len,
 		 uint8_t out[SHA256_BYTES])
 {
-	uint8_t block[BLOCK_BYTES] = {0}, inner[SHA256_BYTES];
+	uint8_t block[DIGEST_BLOCK_BYTES] = {0}, inner[SHA256_BYTES];
 
-	if (key_len > BLOCK_BYTES)
+	if (key_len > DIGEST_BLOCK_BYTES)
 		sha256(key, key_len, block);
 	else if (key_len)
 		memcpy(block, key, key_len);
-	for (int i = 0; i < BLOCK_BYTES; i++)
+	for (int i = 0; i < DIGEST_BLOCK_BYTES; i++)
 		block[i] ^= INNER_PAD;
-	digest(block, data, len, inner);
-	for (int i = 0; i < BLOCK_BYTES; i++)
+	digest_behind(block, data, len, inner);
+	for (int i = 0; i < DIGEST_BLOCK_BYTES; i++)
 		block[i] ^= INNER_PAD ^ OUTER_PAD;
-	digest(block, inner, sizeof(inner), out);
+	digest_behind(block, inner, sizeof(inner), out);
 	explicit_bzero(block, sizeof(block));
 }
