@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prometheus' text exposition format, version 0.0.4. */
+/* What is told, and by which name. */
 #include "agent/metrics.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/build.h"
+#include "web/metrics_text.h"
 
 void metrics_init(struct metrics *metrics)
 {
@@ -117,43 +117,21 @@ static const struct metric {
 #undef AT
 };
 
-/* A label's value: what the format wants escaped is. */
-static void add_label_value(struct buf *out, const char *value)
-{
-	for (; *value; value++) {
-		if (*value == '\\' || *value == '"')
-			buf_add_char(out, '\\');
-		if (*value == '\n')
-			buf_add_str(out, "\\n");
-		else
-			buf_add_char(out, *value);
-	}
-}
-
-static void add_counts(struct buf *out, const struct metric *metric,
-		       const struct metric_counts *counts)
-{
-	for (size_t i = 0; i < counts->cnt; i++) {
-		buf_printf(out, "bpfprof_%s{%s=\"", metric->name, metric->label);
-		add_label_value(out, counts->items[i].name);
-		buf_printf(out, "\"} %llu\n", (unsigned long long)counts->items[i].cnt);
-	}
-}
-
 static void add_metric(struct buf *out, const struct metric *metric,
 		       const struct metrics_values *values)
 {
 	const void *at = (const char *)values + metric->offset;
+	const struct metric_counts *counts = at;
 
-	buf_printf(out, "# HELP bpfprof_%s %s\n# TYPE bpfprof_%s %s\n", metric->name, metric->help,
-		   metric->name, metric->type);
-	if (metric->kind == METRIC_COUNTS)
-		add_counts(out, metric, at);
-	else if (metric->kind == METRIC_U64)
-		buf_printf(out, "bpfprof_%s %llu\n", metric->name,
-			   (unsigned long long)*(const uint64_t *)at);
+	metrics_add_head(out, metric->name, metric->type, metric->help);
+	if (metric->kind == METRIC_U64)
+		metrics_add_u64(out, metric->name, NULL, NULL, *(const uint64_t *)at);
+	else if (metric->kind == METRIC_SECONDS)
+		metrics_add_seconds(out, metric->name, *(const double *)at);
 	else
-		buf_printf(out, "bpfprof_%s %.9g\n", metric->name, *(const double *)at);
+		for (size_t i = 0; i < counts->cnt; i++)
+			metrics_add_u64(out, metric->name, metric->label, counts->items[i].name,
+					counts->items[i].cnt);
 }
 
 int metrics_format(void *arg, struct buf *out)
@@ -166,10 +144,6 @@ int metrics_format(void *arg, struct buf *out)
 	pthread_mutex_unlock(&metrics->lock);
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++)
 		add_metric(out, &table[i], &values);
-	buf_add_str(out, "# HELP bpfprof_build_info The program's version.\n"
-			 "# TYPE bpfprof_build_info gauge\n"
-			 "bpfprof_build_info{version=\"");
-	add_label_value(out, BPFPROF_VERSION);
-	buf_add_str(out, "\"} 1\n");
+	metrics_add_build(out, "build_info");
 	return out->err;
 }

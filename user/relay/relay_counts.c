@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "relay/relay_counts.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "web/metrics_text.h"
 
 static const char *const refusals[RELAY_REFUSAL_CNT] = {
 	[RELAY_REFUSED_FORM] = "form",	     [RELAY_REFUSED_VERSION] = "version",
@@ -19,47 +19,46 @@ static const struct {
 	size_t offset; /* in struct relay_counts */
 } counters[] = {
 #define AT(member) offsetof(struct relay_counts, member)
-	{"received_total", "Messages of hosts that were let in.", AT(received)},
-	{"received_bytes_total", "Bytes of them, compressed.", AT(received_bytes)},
-	{"unauthorized_total", "Requests without a token that is known.", AT(unknown)},
-	{"stored_total", "Messages that are on the disk.", AT(stored)},
-	{"stored_rows_total", "Rows of samples in them.", AT(rows)},
-	{"shipped_total", "Messages that the fleet's store has.", AT(shipped)},
-	{"shipped_rows_total", "Rows of samples in them.", AT(shipped_rows)},
-	{"inserts_total", "Inserts of many messages that were taken.", AT(inserts)},
-	{"insert_failures_total", "Inserts that were not, and were made again.", AT(failures)},
-	{"dict_rows_sent_total", "Stacks, frames and sources that were inserted.", AT(dict_rows)},
-	{"dict_rows_known_total", "Those that were not, as they were before.", AT(dict_known)},
-	{"quarantined_total", "Messages that the fleet's store refused.", AT(quarantined)},
-	{"quarantined_unkept_total", "Those that the quarantine had no room for.", AT(unkept)},
+	{"relay_received_total", "Messages of hosts that were let in.", AT(received)},
+	{"relay_received_bytes_total", "Bytes of them, compressed.", AT(received_bytes)},
+	{"relay_unauthorized_total", "Requests without a token that is known.", AT(unknown)},
+	{"relay_stored_total", "Messages that are on the disk.", AT(stored)},
+	{"relay_stored_rows_total", "Rows of samples in them.", AT(rows)},
+	{"relay_shipped_total", "Messages that the fleet's store has.", AT(shipped)},
+	{"relay_shipped_rows_total", "Rows of samples in them.", AT(shipped_rows)},
+	{"relay_inserts_total", "Inserts of many messages that were taken.", AT(inserts)},
+	{"relay_insert_failures_total", "Inserts that were not, and were made again.",
+	 AT(failures)},
+	{"relay_dict_rows_sent_total", "Stacks, frames and sources that were inserted.",
+	 AT(dict_rows)},
+	{"relay_dict_rows_known_total", "Those that were not, as they were before.",
+	 AT(dict_known)},
+	{"relay_quarantined_total", "Messages that the fleet's store refused.", AT(quarantined)},
+	{"relay_quarantined_unkept_total", "Those that the quarantine had no room for.",
+	 AT(unkept)},
 #undef AT
 };
-
-static void add_head(struct buf *out, const char *name, const char *type, const char *help)
-{
-	buf_printf(out, "# HELP bpfprof_relay_%s %s\n# TYPE bpfprof_relay_%s %s\n", name, help,
-		   name, type);
-}
 
 static void add_number(struct buf *out, const char *name, const char *type, const char *help,
 		       uint64_t value)
 {
-	add_head(out, name, type, help);
-	buf_printf(out, "bpfprof_relay_%s %" PRIu64 "\n", name, value);
+	metrics_add_head(out, name, type, help);
+	metrics_add_u64(out, name, NULL, NULL, value);
 }
 
 static void add_seconds(struct buf *out, const char *name, const char *help, uint64_t ns)
 {
-	add_head(out, name, "gauge", help);
-	buf_printf(out, "bpfprof_relay_%s %.9g\n", name, (double)ns / (double)NSEC_PER_SEC);
+	metrics_add_head(out, name, "gauge", help);
+	metrics_add_seconds(out, name, (double)ns / (double)NSEC_PER_SEC);
 }
 
 static void add_refusals(const struct relay_counts *counts, struct buf *out)
 {
-	add_head(out, "refused_total", "counter", "Messages that were not stored.");
+	static const char name[] = "relay_refused_total";
+
+	metrics_add_head(out, name, "counter", "Messages that were not stored.");
 	for (size_t i = 0; i < RELAY_REFUSAL_CNT; i++)
-		buf_printf(out, "bpfprof_relay_refused_total{reason=\"%s\"} %" PRIu64 "\n",
-			   refusals[i], atomic_load(&counts->refused[i]));
+		metrics_add_u64(out, name, "reason", refusals[i], atomic_load(&counts->refused[i]));
 }
 
 int relay_counts_format(const struct relay_counts *counts, const struct relay_spool_state *spool,
@@ -75,19 +74,19 @@ int relay_counts_format(const struct relay_counts *counts, const struct relay_sp
 		add_number(out, counters[i].name, "counter", counters[i].help, atomic_load(count));
 	}
 	add_refusals(counts, out);
-	add_number(out, "spool_bytes", "gauge", "Size of the spool.", spool->bytes);
-	add_number(out, "spool_messages", "gauge", "Messages that wait in it.", spool->records);
-	add_seconds(out, "spool_oldest_seconds", "Age of the oldest of them: how far it lags.",
-		    age_ns);
-	add_number(out, "spool_damaged_bytes_total", "counter",
+	add_number(out, "relay_spool_bytes", "gauge", "Size of the spool.", spool->bytes);
+	add_number(out, "relay_spool_messages", "gauge", "Messages that wait in it.",
+		   spool->records);
+	add_seconds(out, "relay_spool_oldest_seconds",
+		    "Age of the oldest of them: how far it lags.", age_ns);
+	add_number(out, "relay_spool_damaged_bytes_total", "counter",
 		   "Bytes of it that were damaged: what was in them is lost.",
 		   spool->damaged_bytes);
-	add_number(out, "spool_torn_bytes_total", "counter",
+	add_number(out, "relay_spool_torn_bytes_total", "counter",
 		   "Bytes that were being written when a relay ended; nobody was told of them.",
 		   spool->torn_bytes);
-	add_seconds(out, "insert_seconds", "Time that the last insert took.",
+	add_seconds(out, "relay_insert_seconds", "Time that the last insert took.",
 		    atomic_load(&counts->insert_ns));
-	add_head(out, "build_info", "gauge", "The program's version.");
-	buf_printf(out, "bpfprof_relay_build_info{version=\"%s\"} 1\n", BPFPROF_VERSION);
+	metrics_add_build(out, "relay_build_info");
 	return out->err;
 }
