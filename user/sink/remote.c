@@ -317,14 +317,15 @@ static int pack(const struct buf *body, struct buf *out)
 }
 
 int remote_exchange(struct remote *remote, const struct http_request *request, struct buf *answer,
-		    uint32_t *status, struct buf *why)
+		    struct buf *why)
 {
 	uint64_t wait_s;
 	int err;
 
 	buf_reset(answer);
 	answer->max_bytes = ANSWER_MAX_BYTES;
-	err = http_send(remote->http, request, answer, status);
+	remote->status = 0;
+	err = http_send(remote->http, request, answer, &remote->status);
 	remote->sink.counts.sent_bytes = http_traffic(remote->http).sent_bytes;
 	wait_s = http_retry_after_s(remote->http);
 	wait_s = wait_s < RETRY_AFTER_MAX_S ? wait_s : RETRY_AFTER_MAX_S;
@@ -351,8 +352,7 @@ static int post_once(struct remote *remote, struct http_request *request, struct
 	buf_reset(why);
 	if (remote->host_cnt > 1)
 		buf_printf(why, "%s:%u: ", host->name, host->port);
-	remote->status = 0;
-	err = remote_exchange(remote, request, answer, &remote->status, why);
+	err = remote_exchange(remote, request, answer, why);
 	if (err)
 		return err;
 	err = remote_errno(remote->kind, remote->status);

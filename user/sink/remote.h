@@ -89,11 +89,11 @@ int remote_init(struct remote *remote, const struct remote_kind *kind, const str
 void remote_deinit(struct remote *remote);
 
 /*
- * Send @request. 0 with the answer's *@status and body in @answer, and the sink's retry_after_ns as
- * the answer has it; or http_send()'s error, @why then has the reason and how to mend it.
+ * Send @request. 0 with the answer's body in @answer, its remote->status, and the sink's
+ * retry_after_ns as it has it; or http_send()'s error, @why then has the reason and how to mend it.
  */
 int remote_exchange(struct remote *remote, const struct http_request *request, struct buf *answer,
-		    uint32_t *status, struct buf *why);
+		    struct buf *why);
 
 /* What @status means: an error of remote_post(). */
 int remote_errno(const struct remote_kind *kind, uint32_t status);

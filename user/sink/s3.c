@@ -215,9 +215,10 @@ static void explain_mend(const struct s3 *s3, enum mend mend, const struct s3_an
 	}
 }
 
-/* Append what @status and @body say, and how to mend it. 0, or the error that it is. */
-static int judge(const struct s3 *s3, uint32_t status, const struct buf *body, struct buf *why)
+/* Append what the answer with that @body says, and how to mend it. 0, or the error that it is. */
+static int judge(const struct s3 *s3, const struct buf *body, struct buf *why)
 {
+	const uint32_t status = s3->remote.status;
 	const size_t shown = body->len < SHOWN_BYTES ? body->len : SHOWN_BYTES;
 	struct s3_answer answer;
 	struct error error;
@@ -304,13 +305,12 @@ static int put_at(struct s3 *s3, const struct sink_object *object, const char *c
 		.wanted = "x-amz-bucket-region",
 	};
 	_cleanup_(buf_deinit) struct buf answer;
-	uint32_t status;
 	int err;
 
 	buf_init(&answer, BUF_NO_MAX);
-	err = remote_exchange(&s3->remote, &request, &answer, &status, s3->why);
+	err = remote_exchange(&s3->remote, &request, &answer, s3->why);
 	if (!err)
-		err = judge(s3, status, &answer, s3->why);
+		err = judge(s3, &answer, s3->why);
 	if (!err)
 		s3->remote.sink.counts.rows += object->row_cnt;
 	return err;
