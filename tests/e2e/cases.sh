@@ -54,6 +54,42 @@ have()
 	command -v "$1" >/dev/null
 }
 
+# --- The program, its stores, its servers ---
+
+bp()
+{
+	"$BUILD/bpfprof" "$@"
+}
+
+# forget_cursors STORE...: they are shipped again from the start, everywhere.
+forget_cursors()
+{
+	for forgetful; do
+		python3 -c '
+import sqlite3, sys
+store = sqlite3.connect(sys.argv[1])
+store.execute("UPDATE sink SET seq=0")
+store.commit()' "$forgetful" || return
+	done
+}
+
+# A port that is free now, and the one behind it.
+free_port()
+{
+	python3 -c '
+import socket
+while True:
+    with socket.socket() as one, socket.socket() as two:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+        try:
+            two.bind(("127.0.0.1", port + 1))
+        except OSError:
+            continue
+        print(port)
+        break'
+}
+
 # bpfprof_into STATUS NAME ARG...: stdout into $out/NAME, stderr into $out/NAME.err, and that exit status.
 bpfprof_into()
 {

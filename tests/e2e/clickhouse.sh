@@ -7,23 +7,6 @@ ch_folder=$TMPDIR/clickhouse
 ch_pid=
 ch_port=
 
-# A port that is free now, and the one behind it.
-free_port()
-{
-	python3 -c '
-import socket
-while True:
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
-        try:
-            two.bind(("127.0.0.1", port + 1))
-        except OSError:
-            continue
-        print(port)
-        break'
-}
-
 # ch_configure: once, before the first ch_start. User fleet has the password "se:cret", default has none.
 ch_configure()
 {

@@ -352,6 +352,21 @@ counted()
 	$1 == "all" { print $at[column] }' "$TMPDIR/counted"
 }
 
+# begin_agent ARG...: "${agent[@]}" with these, until it records; its process is in $agent_pid, what it tells in
+# $TMPDIR/agent.err.
+begin_agent()
+{
+	"${agent[@]}" "$@" 2>"$TMPDIR/agent.err" &
+	agent_pid=$!
+	for _ in $(seq 400); do
+		grep -q '^bpfprof: agent: recording' "$TMPDIR/agent.err" && return
+		kill -0 "$agent_pid" 2>>"$log" || break
+		sleep 0.05
+	done
+	cat "$TMPDIR/agent.err"
+	return 1
+}
+
 # --- Can this machine record at all? $must_record: else the test fails. ---
 
 build_helpers

@@ -12,34 +12,13 @@ trap 'kill "${children[@]}" 2>/dev/null; wait 2>/dev/null; rm -rf "$tmp"' EXIT
 unset http_proxy https_proxy
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
 
-bp()
-{
-	"$BUILD/bpfprof" "$@"
-}
-
 same()
 {
 	diff <(echo "$1") <(echo "$2") && [ -n "$1" ]
 }
 
-# forget_cursors STORE: it is shipped again from the start, everywhere.
-forget_cursors()
-{
-	python3 -c '
-import sqlite3, sys
-store = sqlite3.connect(sys.argv[1])
-store.execute("UPDATE sink SET seq=0")
-store.commit()' "$1"
-}
-
 "$tmp/fleet_store" "$store" 1 120 >"$log" || exit 1
 truth=$(python3 tests/e2e/sink_truth.py "$BUILD/bpfprof" "$store")
-
-# pick_port: $port is one that nobody listens at.
-pick_port()
-{
-	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-}
 
 # listen_at_port SERVER ARG...: the receiver tests/e2e/SERVER at $port; its pid is in $server.
 listen_at_port()
@@ -77,3 +56,16 @@ ship_to_end()
 	done
 }
 
+
+# ship_killed URL: ten times, at any moment.
+ship_killed()
+{
+	for _ in $(seq 10); do
+		bp store ship --store "$store" --to "$1" &
+		local pid=$!
+		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
+		kill -9 $pid 2>/dev/null
+		wait $pid 2>/dev/null
+	done
+	return 0
+}

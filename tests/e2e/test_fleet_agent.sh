@@ -21,20 +21,6 @@ agent=("$bpfprof" agent --config "$TMPDIR/agent.conf" --store "$store" --pin-dir
 # shellcheck disable=SC2154 # of clickhouse.sh
 trap '"$bpfprof" agent --detach --pin-dir "$pins" >>"$log" 2>&1; ch_kill; stop_loads; rm -rf "$tmp"' EXIT
 
-# begin ARG...: an agent that samples.
-begin()
-{
-	"${agent[@]}" "$@" 2>"$TMPDIR/agent.err" &
-	agent_pid=$!
-	for _ in $(seq 400); do
-		grep -q '^bpfprof: agent: recording' "$TMPDIR/agent.err" && return
-		kill -0 "$agent_pid" 2>>"$log" || break
-		sleep 0.05
-	done
-	cat "$TMPDIR/agent.err"
-	return 1
-}
-
 # hits_in_fleet: what the samples say.
 hits_in_fleet()
 {
@@ -64,14 +50,14 @@ check "the configuration is right" "${agent[@]}" --check-config
 check "... a password in it is not shown" bash -c '"$1" agent --check-config --sink clickhouse://fleet:se%3Acret@db/fleet |
 	grep -F "clickhouse://fleet:***@db/fleet"' _ "$bpfprof"
 check "init" "$bpfprof" store init --store "$url"
-check "an agent begins" begin --listen none
+check "an agent begins" begin_agent --listen none
 hits >"$TMPDIR/hits.out" &
 hits_pid=$!
 kills=0 failures=0
 while kill -0 "$hits_pid" 2>>"$log"; do
 	sleep "$((RANDOM % 3)).$((RANDOM % 7 + 3))"
 	case $((kills % 3)) in
-	0) kill -9 "$agent_pid"; wait "$agent_pid" 2>>"$log"; begin --listen none >>"$log" || failures=$((failures + 1)) ;;
+	0) kill -9 "$agent_pid"; wait "$agent_pid" 2>>"$log"; begin_agent --listen none >>"$log" || failures=$((failures + 1)) ;;
 	1) # shellcheck disable=SC2046 # a list of numbers
 		kill -9 $(workers) 2>>"$log" ;;
 	2) ch_kill; sleep 1; ch_start >>"$log" || failures=$((failures + 1)) ;;
@@ -87,7 +73,7 @@ check "... well" wait "$agent_pid"
 check "... and so does all that shipped" bash -c 'sleep 1; ! pgrep -f "bpfprof agent --config $1/agent.conf"' _ "$TMPDIR"
 # Those whose keeper was killed, too, have left something, and so has who waits before the next try when the end comes.
 for _ in 1 2 3 4 5; do
-	begin --listen none >>"$log"
+	begin_agent --listen none >>"$log"
 	sleep 2
 	kill -TERM "$agent_pid"
 	ends "$agent_pid"
@@ -101,7 +87,7 @@ check "fsck finds nothing" "$bpfprof" store fsck --store "$url"
 
 port=$(free_port)
 ch_kill
-check "an agent beside a dead server" begin --listen "127.0.0.1:$port"
+check "an agent beside a dead server" begin_agent --listen "127.0.0.1:$port"
 sleep 4
 windows=$(curl -s -m 5 "http://127.0.0.1:$port/metrics" | sed -n 's/^bpfprof_windows_stored_total //p')
 check "... stores its windows" is "$windows >= 2"

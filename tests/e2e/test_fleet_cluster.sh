@@ -7,6 +7,7 @@
 set -u
 . tests/e2e/cases.sh
 . tests/e2e/clickhouse_cluster.sh
+. tests/e2e/fleet.sh
 
 have clickhouse-server || { skip "the fleet's cluster" "no clickhouse-server"; exit 0; }
 if [ ! -e /usr/share/java/zookeeper.jar ] || ! have java; then
@@ -20,17 +21,6 @@ trap 'cluster_kill; wait 2>/dev/null; rm -rf "$tmp"' EXIT
 unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd" build_driver make_store tests/e2e/make_store.c
-
-bp()
-{
-	"$BUILD/bpfprof" "$@"
-}
-
-same()
-{
-	printf '%s\n' "$@"
-	[ -n "$1" ] && [ "$1" = "$2" ]
-}
 
 # sums DATABASE NODE: as fleet_store prints them, asked of that one.
 sums()
@@ -78,13 +68,6 @@ for host in 1 2 3 4; do
 	sql "$tmp/$host.db" "UPDATE meta SET value='host $host' WHERE key='host'"
 done
 
-# total: what fleet_store printed of all hosts, in sum.
-total()
-{
-	awk '{ a += $2; b += $3; c += $5; d += $6; e += $8 }
-	END { printf "cpu %.0f %.0f off-cpu %.0f %.0f samples-of-web %.0f\n", a, b, c, d, e }' "$out"/truth.*
-}
-
 # ship_all URL: until all that the hosts have is there.
 ship_all()
 {
@@ -100,22 +83,13 @@ ship_all()
 	done
 }
 
-forget_cursors()
-{
-	local host
-
-	for host in 1 2 3 4; do
-		sql "$tmp/$host.db" "UPDATE sink SET seq=0"
-	done
-}
-
 # exact: each server has all, once.
 exact()
 {
 	local node
 
 	for node in 1 2 3 4; do
-		same "$(sums fleet $node)" "$(total)" || return
+		same "$(sums fleet $node)" "$(total "$out"/truth.*)" || return
 	done
 	bp store fsck --store "$url" && bp store fsck --store "$other"
 }
@@ -135,7 +109,7 @@ spread()
 holds "four hosts ship" ship_all "$url"
 holds "... all of it" exact
 holds "... to the shard of each, and to both replicas" spread
-forget_cursors
+forget_cursors "$tmp"/[1-4].db
 holds "the same spools, through another server" ship_all "$other"
 holds "... are there once" exact
 
@@ -181,7 +155,7 @@ shippers_killed()
 {
 	local kills=0 pid
 
-	forget_cursors
+	forget_cursors "$tmp"/[1-4].db
 	add || return
 	while [ $kills -lt 12 ]; do
 		"$BUILD/bpfprof" store ship --store "$tmp/$((kills % 4 + 1)).db" --to "$url" &
@@ -339,7 +313,7 @@ lost()
 holds "... and mended where it is taken away" eval 'lost 3 4 && bp store fsck --store "$url"'
 holds "a row that is lost" lost 1 2
 holds "... is found" finds "[0-9]+ rows of samples, but the ledger has [0-9]+"
-forget_cursors
+forget_cursors "$tmp"/[1-4].db
 holds "the spools once more" ship_all "$url"
 holds "... mend it" exact
 

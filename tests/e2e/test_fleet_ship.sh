@@ -6,6 +6,7 @@
 set -u
 . tests/e2e/cases.sh
 . tests/e2e/clickhouse.sh
+. tests/e2e/fleet.sh
 
 have clickhouse-server || { skip "the fleet store" "no clickhouse-server"; exit 0; }
 
@@ -17,65 +18,6 @@ children=()
 trap 'kill "${children[@]}" 2>/dev/null; ch_kill; wait 2>/dev/null; rm -rf "$tmp"' EXIT
 unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
-
-bp()
-{
-	"$BUILD/bpfprof" "$@"
-}
-
-# url DATABASE
-url()
-{
-	echo "clickhouse://127.0.0.1:$ch_port/$1"
-}
-
-# is WORD...: those before "is" and those behind it are the same.
-same()
-{
-	echo "$1"
-	echo "$2"
-	[ -n "$1" ] && [ "$1" = "$2" ]
-}
-
-# sums DATABASE [samples' expression]: as fleet_store prints them. The fifth value of off-cpu is the first of v.
-sums()
-{
-	ch_sql "$1" "SELECT 'cpu', toInt64(sumIf(n, k.name = 'cpu')), toInt64(sumIf(v1 + n * unit, k.name = 'cpu')), 'off-cpu',
-		toInt64(sumIf(n, k.name = 'off-cpu')), toInt64(sumIf(v[1], k.name = 'off-cpu')), 'samples-of-web',
-		toInt64(sumIf(n, k.name = 'cpu' AND service = 'web'))
-		FROM (SELECT service, kind, n, v1, unit, v, name AS \"k.name\" FROM ${2:-(SELECT * FROM samples FINAL)}
-		ANY LEFT JOIN (SELECT kind, name FROM kinds) USING kind) FORMAT TSV" | tr '\t' ' '
-}
-
-# total FILE...: what fleet_store printed, in sum.
-total()
-{
-	awk '{ a += $2; b += $3; c += $5; d += $6; e += $8 }
-	END { printf "cpu %.0f %.0f off-cpu %.0f %.0f samples-of-web %.0f\n", a, b, c, d, e }' "$@"
-}
-
-# forget_cursor STORE: it is shipped again from the start.
-forget_cursor()
-{
-	python3 -c '
-import sqlite3, sys
-store = sqlite3.connect(sys.argv[1])
-store.execute("UPDATE sink SET seq=0")
-store.commit()' "$1"
-}
-
-# fresh DATABASE: with tables, and a store that has shipped nothing.
-fresh()
-{
-	ch_sql default "DROP DATABASE IF EXISTS $1"
-	bp store init --store "$(url "$1")" && forget_cursor "$store"
-}
-
-# whole DATABASE: fsck says so.
-whole()
-{
-	bp store fsck --store "$(url "$1")"
-}
 
 # --- A server, its tables ---
 
@@ -158,7 +100,7 @@ holds "what is shipped is not shipped again" bpfprof_into 0 shipped store ship -
 holds "... but none of it" told "0 windows with 0 samples shipped as 0 rows" shipped.err
 
 rows_before=$(ch_sql fleet "SELECT count() FROM samples FINAL")
-forget_cursor "$store"
+forget_cursors "$store"
 holds "the same spool twice" bp store ship --store "$store" --to "$(url fleet)"
 holds "... is there once under FINAL" same "$(sums fleet)" "$(cat "$out/first")"
 holds "... and grouped by the key" same "$(sums fleet "(SELECT service, version, kind, h, stack, host, src, ts, lead,
@@ -168,7 +110,7 @@ holds "... in as many rows" same "$(ch_sql fleet "SELECT count() FROM samples FI
 holds "fsck finds nothing" whole fleet
 
 "$tmp/fleet_store" "$store" compact
-forget_cursor "$store"
+forget_cursors "$store"
 holds "shipped again after it was compacted" bp store ship --store "$store" --to "$(url fleet)"
 holds "... it is the same" same "$(sums fleet) $(ch_sql fleet "SELECT count() FROM samples FINAL")" \
 	"$(cat "$out/first") $rows_before"
@@ -206,7 +148,7 @@ ship_killed()
 "$tmp/fleet_store" "$store" 2000 200 20 >"$out/second" &
 writer=$!
 children+=($writer)
-holds "a shipper that is killed at random" eval 'fresh kills && ship_killed kills 25'
+holds "a shipper that is killed at random" eval 'fresh kills "$store" && ship_killed kills 25'
 wait $writer
 holds "... and then is not" ship_to_end kills
 holds "every sum is the recorded one" same "$(sums kills)" "$(total "$out/first" "$out/second")"
@@ -222,12 +164,12 @@ server_killed()
 		sleep "0.$((RANDOM % 3))$((RANDOM % 10))"
 		ch_kill
 		wait $pid
-		forget_cursor "$store"
+		forget_cursors "$store"
 		bp store ship --store "$store" --to "$(url restarts)" && return 1
 		ch_start || return 1
 	done
 }
-holds "a server that is killed" eval 'fresh restarts && server_killed'
+holds "a server that is killed" eval 'fresh restarts "$store" && server_killed'
 holds "... and is there again" ship_to_end restarts
 holds "every sum is the recorded one" same "$(sums restarts)" "$(total "$out/first" "$out/second")"
 holds "fsck finds nothing" whole restarts
@@ -239,7 +181,7 @@ for _ in $(seq 100); do
 	curl -s -m 2 "http://127.0.0.1:$proxy_port/" >/dev/null && break
 	sleep 0.05
 done
-holds "answers to inserts are cut" eval 'fresh cuts && ship_to_end cuts "clickhouse://127.0.0.1:$proxy_port/cuts"'
+holds "answers to inserts are cut" eval 'fresh cuts "$store" && ship_to_end cuts "clickhouse://127.0.0.1:$proxy_port/cuts"'
 read -r passed cut < <(curl -s "http://127.0.0.1:$proxy_port/")
 echo "# $cut answers cut, $passed passed" >>"$log"
 holds "... many of them" [ "$cut" -gt 10 ]
@@ -248,14 +190,14 @@ holds "fsck finds nothing" whole cuts
 
 # --- What is lost is told ---
 
-forget_cursor "$store"
+forget_cursors "$store"
 holds "windows are dropped before they are shipped" "$tmp/fleet_store" "$store" drop 450000
 lost=$(python3 -c '
 import sqlite3, sys
 print(*sqlite3.connect(sys.argv[1]).execute("SELECT count(*), sum(windows), sum(samples) FROM tombstone").fetchone())' \
 	"$store")
 holds "... some of them" [ "${lost#* }" != "None None" ]
-holds "what is left is shipped" eval 'fresh lost && bpfprof_into 0 shipped store ship --store "$store" --to "$(url lost)"'
+holds "what is left is shipped" eval 'fresh lost "$store" && bpfprof_into 0 shipped store ship --store "$store" --to "$(url lost)"'
 holds "... and it says what is not" told "windows are lost" shipped.err
 holds "the fleet's ledger has it" same "$(ch_sql lost "SELECT count(), toUInt64(sum(windows)), toUInt64(sum(lost_samples))
 	FROM batches FINAL WHERE reason = 'bytes' FORMAT TSV" | tr '\t' ' ')" "$lost"
@@ -285,7 +227,7 @@ one="SELECT concat('kind = ', toString(kind), ' AND host = ', toString(host), ' 
 	''' AND stack = ', toString(stack), ' AND src = ', toString(src)) FROM samples FINAL ORDER BY stack LIMIT 1"
 holds "a row that is missing is found" finds "[0-9]+ rows of samples, but the ledger has [0-9]+" \
 	"ALTER TABLE samples DELETE WHERE $(chosen "$one")"
-forget_cursor "$store"
+forget_cursors "$store"
 # The oldest windows are gone from the local store: what is there mends what it can.
 ch_sql default "DROP DATABASE fleet"
 bp store init --store "$(url fleet)" 2>>"$log"

@@ -6,6 +6,7 @@
 set -u
 . tests/e2e/cases.sh
 . tests/e2e/clickhouse.sh
+. tests/e2e/fleet.sh
 . tests/e2e/relay.sh
 
 have clickhouse-server || { skip "relays" "no clickhouse-server"; exit 0; }
@@ -18,60 +19,6 @@ trap 'kill "${children[@]}" 2>/dev/null; relay_kill_all; ch_kill; wait 2>/dev/nu
 unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD RELAY_USER RELAY_PASSWORD
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
 
-bp()
-{
-	"$BUILD/bpfprof" "$@"
-}
-
-# url DATABASE
-url()
-{
-	echo "clickhouse://127.0.0.1:$ch_port/$1"
-}
-
-same()
-{
-	echo "$1"
-	echo "$2"
-	[ -n "$1" ] && [ "$1" = "$2" ]
-}
-
-# sums DATABASE: as fleet_store prints them. The fifth value of off-cpu is the first of v.
-sums()
-{
-	ch_sql "$1" "SELECT 'cpu', toInt64(sumIf(n, k.name = 'cpu')), toInt64(sumIf(v1 + n * unit, k.name = 'cpu')), 'off-cpu',
-		toInt64(sumIf(n, k.name = 'off-cpu')), toInt64(sumIf(v[1], k.name = 'off-cpu')), 'samples-of-web',
-		toInt64(sumIf(n, k.name = 'cpu' AND service = 'web'))
-		FROM (SELECT service, kind, n, v1, unit, v, name AS \"k.name\" FROM (SELECT * FROM samples FINAL)
-		ANY LEFT JOIN (SELECT kind, name FROM kinds) USING kind) FORMAT TSV" | tr '\t' ' '
-}
-
-# total FILE...: what fleet_store printed, in sum.
-total()
-{
-	awk '{ a += $2; b += $3; c += $5; d += $6; e += $8 }
-	END { printf "cpu %.0f %.0f off-cpu %.0f %.0f samples-of-web %.0f\n", a, b, c, d, e }' "$@"
-}
-
-# forget_cursors: all stores are shipped again from the start.
-forget_cursors()
-{
-	for store in "$tmp"/store*.db; do
-		python3 -c '
-import sqlite3, sys
-store = sqlite3.connect(sys.argv[1])
-store.execute("DELETE FROM sink")
-store.commit()' "$store" || return
-	done
-}
-
-# fresh DATABASE: with tables, and stores that have shipped nothing.
-fresh()
-{
-	ch_sql default "DROP DATABASE IF EXISTS $1"
-	bp store init --store "$(url "$1")" && forget_cursors
-}
-
 # balanced RELAY: its messages add up.
 balanced()
 {
@@ -80,12 +27,6 @@ balanced()
 	END { print at["bpfprof_relay_received_total"], at["bpfprof_relay_stored_total"], refused
 		exit at["bpfprof_relay_received_total"] != at["bpfprof_relay_stored_total"] + refused ||
 		at["bpfprof_relay_stored_total"] != at["bpfprof_relay_shipped_total"] + at["bpfprof_relay_quarantined_total"] + at["bpfprof_relay_spool_messages"] || !at["bpfprof_relay_received_total"] }' "$out/metrics"
-}
-
-# whole DATABASE: fsck says so.
-whole()
-{
-	bp store fsck --store "$(url "$1")"
 }
 
 # ship_to_end STORE URL: until it says that all is there.
@@ -140,7 +81,7 @@ rows()
 		(SELECT count() FROM stacks FINAL), (SELECT count() FROM sources FINAL) FORMAT TSV"
 }
 
-holds "a database" fresh fleet
+holds "a database" fresh fleet "$tmp"/store*.db
 relay_configure one "$(url fleet)"
 holds "a relay begins" relay_start one
 holds "a store goes through it" bpfprof_into 0 shipped store ship --store "$tmp/store1.db" --to "$(relay_url one)"
@@ -152,7 +93,7 @@ holds "what is shipped is not shipped again" bpfprof_into 0 shipped store ship -
 holds "... but none of it" told "0 windows with 0 samples shipped as 0 rows" shipped.err
 
 before=$(rows fleet)
-forget_cursors
+forget_cursors "$tmp"/store*.db
 holds "all stores at once, one of them again" ship_all "$(relay_url one)"
 holds "... into the fleet's store" relay_drained one
 holds "every sum is the recorded one" same "$(sums fleet)" "$(total "$out"/sums[1-4])"
@@ -162,7 +103,7 @@ known=$(relay_metric one dict_rows_known_total)
 holds "what hosts have in common of the dictionary went once" [ "$known" -gt "$sent" ]
 
 before=$(rows fleet)
-forget_cursors
+forget_cursors "$tmp"/store*.db
 relay_kill one
 relay_start one
 holds "all of it twice, by a relay that knows nothing of before" ship_all "$(relay_url one)"
@@ -179,7 +120,7 @@ tables_gone()
 	local before
 	before=$(cat "$tmp/one.spool/epoch")
 	ch_sql default "DROP DATABASE fleet"
-	forget_cursors && ship_to_end "$tmp/store1.db" "$(relay_url one)" || return
+	forget_cursors "$tmp"/store*.db && ship_to_end "$tmp/store1.db" "$(relay_url one)" || return
 	for _ in $(seq 100); do
 		[ "$(cat "$tmp/one.spool/epoch")" != "$before" ] && return
 		sleep 0.1
@@ -237,7 +178,7 @@ killed()
 
 relay_configure left "$(url kills)"
 relay_configure right "$(url kills)"
-holds "two relays and their server, killed again and again" eval 'fresh kills && relay_start left && relay_start right && killed'
+holds "two relays and their server, killed again and again" eval 'fresh kills "$tmp"/store*.db && relay_start left && relay_start right && killed'
 holds "... and then not" relay_drained left right
 for name in left right; do
 	holds "relay $name took something" [ "$(cat "$out/$name.err" | grep -c "takes messages")" -ge 5 ]
@@ -261,7 +202,7 @@ cutting()
 cutting "$ch_port" 1 0.4
 inner_port=$proxy_port
 relay_configure cut "clickhouse://127.0.0.1:$inner_port/cuts"
-holds "answers to a relay's inserts are cut" eval 'fresh cuts && relay_start cut'
+holds "answers to a relay's inserts are cut" eval 'fresh cuts "$tmp"/store*.db && relay_start cut'
 cutting "${relay_ports[cut]}" 2 0.67
 holds "... and its answers to agents" ship_all "relay+http://127.0.0.1:$proxy_port"
 holds "... and all of it arrives" eval 'relay_drained cut || relay_drained cut'
@@ -293,7 +234,7 @@ python3 tests/e2e/refusing_proxy.py "$proxy_port" "$ch_port" samples "$bad" 2>>"
 children+=($!)
 await "$proxy_port"
 relay_configure picky "clickhouse://127.0.0.1:$proxy_port/refused"
-holds "a host's rows are refused" eval 'fresh refused && relay_start picky && ship_all "$(relay_url picky)"'
+holds "a host's rows are refused" eval 'fresh refused "$tmp"/store*.db && relay_start picky && ship_all "$(relay_url picky)"'
 holds "... its messages are put aside, and others go on" relay_drained picky
 holds "... which are kept" [ "$(ls "$tmp/picky.spool/quarantine" | wc -l)" = "$(relay_metric picky quarantined_total)" ]
 holds "... and counted" [ "$(relay_metric picky quarantined_total)" -ge 1 ]
@@ -335,7 +276,7 @@ small=$tmp/small
 mkdir "$small"
 if mount -t tmpfs -o size=700k none "$small" 2>>"$log"; then
 	relay_configure small "$(url full)" "spool = $small"
-	fresh full
+	fresh full "$tmp"/store*.db
 	ch_kill
 	holds "a relay whose disk is small, and no server" relay_start small
 	holds "what it has no room for waits" overfill small
@@ -356,7 +297,7 @@ else
 fi
 
 relay_configure bounded "$(url bound)" "max-spool = 700k" "max-age = 1h"
-fresh bound
+fresh bound "$tmp"/store*.db
 ch_kill
 holds "a relay with a bound, and no server" relay_start bounded
 holds "what is above it waits" overfill bounded
@@ -380,7 +321,7 @@ chmod 600 "$tmp/key.pem"
 printf '%s\n' "# agents" "al* 0123456789abcdef-alpha" "b* 0123456789abcdef-beta" >"$tmp/tokens"
 chmod 600 "$tmp/tokens"
 relay_configure safe "$(url safe)" "token-file = $tmp/tokens" "tls-cert = $tmp/cert.pem" "tls-key = $tmp/key.pem"
-fresh safe
+fresh safe "$tmp"/store*.db
 relay_scheme=https
 holds "a relay with TLS and tokens" relay_start safe
 safe=relay+https://:TOKEN@127.0.0.1:${relay_ports[safe]}?ca=$tmp/cert.pem

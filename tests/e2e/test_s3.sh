@@ -14,7 +14,7 @@ export HOME=$tmp
 # serve FAULT...: a server at $port with nothing in it; the store has shipped nothing yet.
 serve()
 {
-	pick_port
+	port=$(free_port)
 	objects=$tmp/objects-$port
 	endpoint=endpoint=http://127.0.0.1:$port
 	url="s3://profiles/a?$endpoint"
@@ -91,19 +91,8 @@ listen_at_port s3_server.py "$objects"
 holds "... comes back" ship 0 killed
 holds "... and gets the rest" eval 'clean && is_whole'
 
-ship_killed()
-{
-	for _ in $(seq 10); do
-		bp store ship --store "$store" --to "$url" &
-		local pid=$!
-		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
-		kill -9 $pid 2>/dev/null
-		wait $pid 2>/dev/null
-	done
-	return 0
-}
 serve
-holds "killed at any moment itself" ship_killed
+holds "killed at any moment itself" ship_killed "$url"
 holds "... and then not" ship 0 sent
 holds "... they are the same objects" eval 'clean && is_whole'
 

@@ -31,18 +31,7 @@ else
 	skip "go tool pprof reads them" "no go"
 fi
 
-ship_killed()
-{
-	for _ in $(seq 10); do
-		bp store ship --store "$store" --to "file:$tmp/killed" &
-		local pid=$!
-		sleep "0.0$((RANDOM % 10))$((RANDOM % 10))"
-		kill -9 $pid 2>/dev/null
-		wait $pid 2>/dev/null
-	done
-	return 0
-}
-holds "killed at any moment" ship_killed
+holds "killed at any moment" ship_killed "file:$tmp/killed"
 holds "... and then not" bp store ship --store "$store" --to "file:$tmp/killed"
 holds "... they are the same files" same "$(content "$tmp/killed")" "$first"
 
@@ -59,7 +48,7 @@ holds "... is told" told "the folder's full name is wanted: file:/DIR" relative.
 # serve FAULT...: a receiver of its own at $port; the store has shipped nothing yet.
 serve()
 {
-	pick_port
+	port=$(free_port)
 	listen_at_port sink_server.py "$@"
 	forget_cursors "$store"
 }

@@ -107,6 +107,20 @@ static inline void fixture_deinit(struct sink_fixture *fix)
 	profile_deinit(&fix->off_cpu);
 }
 
+/* The sink of @url, *owned*; the test fails when it cannot be opened. */
+static inline struct sink *fixture_open(const char *url, const char *host_id)
+{
+	const struct sink_opts opts = {.host_id = host_id};
+	struct sink *sink = NULL;
+	struct buf why;
+
+	buf_init(&why, BUF_NO_MAX);
+	if (sink_open(url, &opts, &sink, &why))
+		fail_msg("%s: %s", url, buf_cstr(&why));
+	buf_deinit(&why);
+	return sink;
+}
+
 /* The window number @seq, of which nothing is left but what it says. */
 static inline struct sink_window fixture_lost(uint64_t seq)
 {

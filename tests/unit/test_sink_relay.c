@@ -36,15 +36,7 @@ static int tear_down(void **state)
 
 static struct sink *must_open(const char *url)
 {
-	const struct sink_opts opts = {.host_id = RELAY_HOST_ID};
-	struct sink *sink = NULL;
-	struct buf why;
-
-	buf_init(&why, BUF_NO_MAX);
-	if (sink_open(url, &opts, &sink, &why))
-		fail_msg("%s: %s", url, buf_cstr(&why));
-	buf_deinit(&why);
-	return sink;
+	return fixture_open(url, RELAY_HOST_ID);
 }
 
 /* Sends @window; @text (may be NULL) is in the reason. */

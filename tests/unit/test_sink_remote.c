@@ -42,15 +42,7 @@ static int tear_down(void **state)
 
 static struct sink *must_open(const char *url)
 {
-	const struct sink_opts opts = {.host_id = "id-of-host"};
-	struct sink *sink = NULL;
-	struct buf why;
-
-	buf_init(&why, BUF_NO_MAX);
-	if (sink_open(url, &opts, &sink, &why))
-		fail_msg("%s: %s", url, buf_cstr(&why));
-	buf_deinit(&why);
-	return sink;
+	return fixture_open(url, "id-of-host");
 }
 
 static int send_to(struct sink *sink, const struct sink_window *windows, size_t cnt)
