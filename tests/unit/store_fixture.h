@@ -72,6 +72,14 @@ static inline int store_add_nr(struct store *store, const struct profile *prof, 
 	return err;
 }
 
+/* What store_add_random() stores as window @nr. None of its values is time that was sampled, which
+ * compaction shares out. */
+static inline void store_random_profile(struct profile *prof, uint64_t nr)
+{
+	random_profile(prof, nr * 77 + 1);
+	prof->period_type = prof->value_types[0];
+}
+
 /* Windows [@first, @end) of random profiles, each of which is also merged into @sum (may be NULL).
  */
 static inline void store_add_random(struct store *store, uint64_t first, uint64_t end,
@@ -80,7 +88,7 @@ static inline void store_add_random(struct store *store, uint64_t first, uint64_
 	for (uint64_t nr = first; nr < end; nr++) {
 		struct profile prof;
 
-		random_profile(&prof, nr * 77 + 1);
+		store_random_profile(&prof, nr);
 		assert_int_equal(store_add_nr(store, &prof, nr), 0);
 		if (sum)
 			assert_int_equal(profile_merge(sum, &prof), 0);

@@ -51,7 +51,7 @@ static void add_nr(struct store *store, uint64_t nr)
 {
 	struct profile prof;
 
-	random_profile(&prof, nr * 77 + 1);
+	store_random_profile(&prof, nr);
 	if (store_add_nr(store, &prof, nr))
 		_exit(3);
 	profile_deinit(&prof);
@@ -113,7 +113,7 @@ static void test_kill(void **state)
 		origin.epoch = next;
 		next += store_has_origin(store, &origin);
 		for (uint64_t nr = before; nr < next; nr++) {
-			random_profile(&prof, nr * 77 + 1);
+			store_random_profile(&prof, nr);
 			assert_int_equal(profile_merge(&sum, &prof), 0);
 			profile_deinit(&prof);
 		}
@@ -149,7 +149,7 @@ static uint64_t fill(const struct store_folder *folder, rlim_t max_bytes)
 		signal(SIGXFSZ, SIG_IGN);
 		setrlimit(RLIMIT_FSIZE, &limit);
 		for (; !err && stored < 10000; stored += !err) {
-			random_profile(&prof, stored * 77 + 1);
+			store_random_profile(&prof, stored);
 			err = store_add_nr(store, &prof, stored);
 			profile_deinit(&prof);
 		}

@@ -102,7 +102,7 @@ static int store_nr(struct store *store, uint64_t nr)
 	struct profile prof;
 	int err;
 
-	random_profile(&prof, nr * 77 + 1);
+	store_random_profile(&prof, nr);
 	err = store_add_nr(store, &prof, nr);
 	profile_deinit(&prof);
 	return err;
@@ -176,7 +176,7 @@ static void fail_each(const char *name, int err, bool lasts)
 		for (uint64_t i = WINDOWS_BEFORE; i < WINDOWS_BEFORE + WINDOWS; i++) {
 			struct profile prof;
 
-			random_profile(&prof, i * 77 + 1);
+			store_random_profile(&prof, i);
 			assert_int_equal(profile_merge(&want, &prof), 0);
 			profile_deinit(&prof);
 		}

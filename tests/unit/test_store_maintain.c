@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compaction changes no sum, retention says what it dropped, fsck sees what is missing. */
+/* Compaction changes no sum, but shares out time; retention says what it dropped, fsck sees what is
+ * missing. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,6 +89,60 @@ static void test_compaction(void **state)
 	store_close(reader);
 	store_close(store);
 	profile_deinit(&sum);
+}
+
+static bool has_comm(const struct profile *prof, const struct profile_sample *sample,
+		     const char *comm)
+{
+	const struct profile_label_set *set = &prof->label_sets[sample->label_set];
+
+	for (uint32_t i = set->first; i < set->first + set->cnt; i++)
+		if (!strcmp(profile_str(prof, prof->labels[i].key), "comm"))
+			return !strcmp(profile_str(prof, prof->labels[i].str), comm);
+	return false;
+}
+
+/* What the samples of @comm have of value @column. */
+static int64_t sum_of(const struct profile *prof, const char *comm, uint32_t column)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < prof->sample_cnt; i++)
+		if (has_comm(prof, &prof->samples[i], comm))
+			sum += prof->values[i * prof->value_type_cnt + column];
+	return sum;
+}
+
+/* Time that was sampled: compaction keeps each stack's samples and each label set's time, which the
+ * samples of a minute then share. */
+static void test_compaction_of_time(void **state)
+{
+	static const struct store_limits limits = {.compact_after_ns = 1};
+	struct store *store = store_must_open(*state, STORE_WRITE);
+	struct profile before, after;
+
+	for (uint64_t nr = 0; nr < 12; nr++) {
+		struct profile prof;
+
+		random_profile(&prof, nr * 77 + 1);
+		prof.period = 5;
+		assert_int_equal(store_add_nr(store, &prof, nr), 0);
+		profile_deinit(&prof);
+	}
+	assert_int_equal(store_read(store, &store_everything, &before, NULL, NULL), 0);
+	maintain(store, &limits, STORE_NOON_NS + 700 * NSEC_PER_SEC);
+	check_fsck(store, 0, NULL);
+	assert_int_equal(store_read(store, &store_everything, &after, NULL, NULL), 0);
+	assert_int_equal(sum_of(&before, "x", 0), sum_of(&after, "x", 0));
+	assert_int_equal(sum_of(&before, "x", 1), sum_of(&after, "x", 1));
+	assert_int_equal(sum_of(&before, "y", 1), sum_of(&after, "y", 1));
+	assert_true(sum_of(&after, "y", 1) > 0);
+	for (size_t i = 0; i < after.sample_cnt; i++)
+		assert_true(after.values[i * 2 + 1] >= 3 * after.values[i * 2] &&
+			    after.values[i * 2 + 1] <= 8 * after.values[i * 2]);
+	profile_deinit(&before);
+	profile_deinit(&after);
+	store_close(store);
 }
 
 static uint64_t rows_of(const struct store_folder *folder, const char *sql)
@@ -308,6 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_compaction, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_compaction_of_time, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_compacts_to_minutes, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_gap_of_epochs, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_retention_by_age, set_up, tear_down),

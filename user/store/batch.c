@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples as columns of numbers. */
+/* Samples as rows of numbers. */
 #include "store/batch.h"
 
 #include <errno.h>
@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "store/varint.h"
+#include "base/cleanup.h"
+#include "store/batch_share.h"
 
 enum { BATCH_VALUES_MAX = 1 << 24 /* rows times columns */ };
-
-enum column_form { COLUMN_ZERO, COLUMN_PLAIN, COLUMN_MULTIPLE };
 
 void batch_init(struct batch *batch, uint32_t column_cnt)
 {
@@ -25,7 +24,7 @@ void batch_deinit(struct batch *batch)
 	batch_init(batch, batch->column_cnt);
 }
 
-static int reserve(struct batch *batch, size_t more)
+int batch_reserve(struct batch *batch, size_t more)
 {
 	const size_t need = batch->cnt + more;
 	int err;
@@ -42,7 +41,7 @@ static int reserve(struct batch *batch, size_t more)
 int batch_add(struct batch *batch, struct batch_row row, const int64_t *values,
 	      const uint32_t *columns)
 {
-	int err = reserve(batch, 1);
+	int err = batch_reserve(batch, 1);
 	int64_t *to;
 
 	if (err)
@@ -100,7 +99,7 @@ int batch_sort(struct batch *batch)
 	int err;
 
 	batch_init(&sorted, batch->column_cnt);
-	err = keys ? reserve(&sorted, batch->cnt) : -ENOMEM;
+	err = keys ? batch_reserve(&sorted, batch->cnt) : -ENOMEM;
 	if (!err && batch->cnt) {
 		for (size_t i = 0; i < batch->cnt; i++)
 			keys[i] = (struct sort_key){.key = key_of(batch->rows[i]), .row = i};
@@ -124,130 +123,46 @@ int64_t batch_sum(const struct batch *batch, uint32_t column)
 	return sum;
 }
 
-/* Is column @to = @factor times column @from in every row? */
-static bool is_multiple(const struct batch *batch, uint32_t from, uint32_t to, int64_t *factor)
+static bool is_empty_row(const int64_t *values, uint32_t cnt)
 {
-	const int64_t *row = batch->values;
-	int64_t product;
-
-	if (row[from] <= 0 || row[to] % row[from])
-		return false;
-	*factor = row[to] / row[from];
-	for (size_t i = 0; i < batch->cnt; i++, row += batch->column_cnt)
-		if (__builtin_mul_overflow(row[from], *factor, &product) || product != row[to])
+	for (uint32_t i = 0; i < cnt; i++)
+		if (values[i])
 			return false;
 	return true;
 }
 
-static bool is_zero(const struct batch *batch, uint32_t column)
-{
-	for (size_t i = 0; i < batch->cnt; i++)
-		if (batch->values[i * batch->column_cnt + column])
-			return false;
-	return true;
-}
-
-static void encode_column(const struct batch *batch, uint32_t column, struct buf *out)
-{
-	int64_t factor;
-
-	if (is_zero(batch, column)) {
-		pb_add_varint(out, COLUMN_ZERO);
-		return;
-	}
-	for (uint32_t from = 0; from < column; from++) {
-		if (!is_multiple(batch, from, column, &factor))
-			continue;
-		pb_add_varint(out, COLUMN_MULTIPLE);
-		pb_add_varint(out, from);
-		add_signed(out, factor);
-		return;
-	}
-	pb_add_varint(out, COLUMN_PLAIN);
-	for (size_t i = 0; i < batch->cnt; i++)
-		add_signed(out, batch->values[i * batch->column_cnt + column]);
-}
-
-void batch_encode(const struct batch *batch, struct buf *out)
-{
-	struct batch_row last = {.stack = 0};
-
-	pb_add_varint(out, batch->column_cnt);
-	pb_add_varint(out, batch->cnt);
-	for (size_t i = 0; i < batch->cnt; last = batch->rows[i++])
-		pb_add_varint(out, batch->rows[i].stack - last.stack);
-	last.label_set = 0;
-	for (size_t i = 0; i < batch->cnt; last = batch->rows[i++])
-		add_signed(out, (int64_t)batch->rows[i].label_set - last.label_set);
-	for (uint32_t i = 0; i < batch->column_cnt; i++)
-		encode_column(batch, i, out);
-}
-
-static void decode_rows(struct reader *rd, uint64_t stack_limit, uint64_t label_set_limit,
-			struct batch_row *rows, size_t cnt)
-{
-	uint64_t stack = 0, label_set = 0;
-
-	for (size_t i = 0; i < cnt; i++) {
-		stack += reader_uleb128(rd);
-		rows[i].stack = stack < stack_limit ? (uint32_t)stack : reader_fail(rd);
-	}
-	for (size_t i = 0; i < cnt; i++) {
-		label_set += (uint64_t)read_signed(rd);
-		rows[i].label_set =
-			label_set < label_set_limit ? (uint32_t)label_set : reader_fail(rd);
-		if (i && key_of(rows[i]) <= key_of(rows[i - 1]))
-			reader_fail(rd);
-	}
-}
-
-static void decode_column(struct reader *rd, uint32_t column, uint32_t column_cnt, size_t cnt,
-			  int64_t *values)
-{
-	const uint64_t form = reader_uleb128(rd);
-	uint32_t from;
-	int64_t factor;
-
-	if (form == COLUMN_PLAIN) {
-		for (size_t i = 0; i < cnt; i++)
-			values[i * column_cnt + column] = read_signed(rd);
-	} else if (form == COLUMN_ZERO) {
-		for (size_t i = 0; i < cnt; i++)
-			values[i * column_cnt + column] = 0;
-	} else if (form == COLUMN_MULTIPLE) {
-		from = read_below(rd, column);
-		factor = read_signed(rd);
-		for (size_t i = 0; i < cnt && !rd->err; i++, values += column_cnt)
-			if (__builtin_mul_overflow(values[from], factor, &values[column]))
-				reader_fail(rd);
-	} else {
-		reader_fail(rd);
-	}
-}
-
-int batch_decode(struct reader *rd, uint64_t stack_limit, uint64_t label_set_limit,
-		 struct batch *batch)
+static void drop_empty_rows(struct batch *batch)
 {
 	const uint32_t column_cnt = batch->column_cnt;
-	uint64_t cnt;
-	int err;
+	size_t cnt = 0;
 
-	if (reader_uleb128(rd) != column_cnt)
-		return -EBADMSG;
-	cnt = reader_uleb128(rd);
-	if (rd->err || cnt > reader_left(rd))
-		return -EBADMSG;
-	err = reserve(batch, cnt);
+	for (size_t i = 0; i < batch->cnt; i++) {
+		const int64_t *from = batch->values + i * column_cnt;
+
+		if (is_empty_row(from, column_cnt))
+			continue;
+		batch->rows[cnt] = batch->rows[i];
+		memmove(batch->values + cnt++ * column_cnt, from, column_cnt * sizeof(*from));
+	}
+	batch->cnt = cnt;
+}
+
+int batch_spread(struct batch *batch, uint32_t column, uint32_t by)
+{
+	_cleanup_(batch_share_deinit) struct batch_share share;
+	_cleanup_free_ int64_t *parts = NULL;
+	int err = batch_share_init(&share, batch);
+
 	if (err)
-		return err == -E2BIG ? -EBADMSG : err;
-	/* Without rows there may be no columns in memory yet. */
-	if (cnt)
-		decode_rows(rd, stack_limit, label_set_limit, batch->rows + batch->cnt, cnt);
-	for (uint32_t i = 0; i < column_cnt; i++)
-		decode_column(rd, i, column_cnt, cnt,
-			      cnt ? batch->values + batch->cnt * column_cnt : NULL);
-	if (rd->err || !reader_done(rd))
-		return rd->err == -ENOMEM ? rd->err : -EBADMSG;
-	batch->cnt += cnt;
+		return err;
+	if (!batch->cnt || !batch_share_sum(&share, batch, column, by))
+		return 0;
+	parts = calloc(batch->cnt, sizeof(*parts));
+	if (!parts)
+		return -ENOMEM;
+	batch_share_split(&share, batch, by, parts);
+	for (size_t i = 0; i < batch->cnt; i++)
+		batch->values[i * batch->column_cnt + column] = parts[i];
+	drop_empty_rows(batch);
 	return 0;
 }

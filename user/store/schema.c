@@ -55,6 +55,8 @@ static const char *const steps[SCHEMA_VERSION] = {
 	"NULL, samples INTEGER NOT NULL, reason TEXT NOT NULL, PRIMARY KEY(sink, seq)) WITHOUT "
 	"ROWID;"
 	"CREATE TABLE cut(seq INTEGER PRIMARY KEY);",
+	/* Batches of this version stand beside those before it: batch_columns.h. */
+	"",
 };
 
 int schema_version(sqlite3 *db, uint64_t *out)

@@ -11,7 +11,7 @@
 
 #include <sqlite3.h>
 
-enum { SCHEMA_VERSION = 2 };
+enum { SCHEMA_VERSION = 3 };
 
 /* The version of @db, 0 where it is empty. 0; -EPROTO: not a store; or negative errno. */
 int schema_version(sqlite3 *db, uint64_t *out);

@@ -196,7 +196,9 @@ int store_coverage(struct store *store, uint64_t from_ns, uint64_t to_ns,
 struct store_limits {
 	uint64_t max_age_ns; /* windows that ended earlier are dropped; 0: no bound */
 	uint64_t max_bytes; /* of the file; the oldest go first; 0: no bound */
-	uint64_t compact_after_ns; /* windows older than that become one a minute; 0: never */
+	/* Windows older than that become one a minute, whose samples share the time on the CPU that
+	 * their label sets had in it; 0: never. */
+	uint64_t compact_after_ns;
 };
 
 /* Some of the work that compaction and retention have to do at UTC @now_ns, at most about

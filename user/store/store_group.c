@@ -113,6 +113,21 @@ static int add_batch(struct store *store, uint64_t seq, uint64_t kind, struct ba
 	return err ? err : batch_decode(&rd, UINT32_MAX, UINT32_MAX, out);
 }
 
+/*
+ * The time on the CPU is measured, for each label set; the samples, one a period, say which stacks
+ * it belongs to. What was windows is one now: its samples share the time that its label sets had.
+ */
+static int spread_time(const struct profile *types, struct batch *batch)
+{
+	int err = 0;
+
+	for (uint32_t i = 1; i < types->value_type_cnt && types->period > 0 && !err; i++)
+		if (types->value_types[i].type == types->period_type.type &&
+		    types->value_types[i].unit == types->period_type.unit)
+			err = batch_spread(batch, i, 0);
+	return err;
+}
+
 int group_batch(struct store *store, const struct group *group, const struct kind *kind,
 		struct batch *out)
 {
@@ -126,5 +141,8 @@ int group_batch(struct store *store, const struct group *group, const struct kin
 	}
 	if (err < 0)
 		return err;
-	return any ? batch_sort(out) : 1;
+	if (!any)
+		return 1;
+	err = batch_sort(out);
+	return err ? err : spread_time(&kind->types, out);
 }
