@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The main job on Debian's real kernels, each in an emulated machine: guest-main, with the program as built.
-# timeout: 1800
+# timeout: 2400
 #
 #   test_kernels.sh [--short | KERNEL...]     KERNEL: a name of fetch-kernel's, +ARG for its command line
 #
@@ -113,7 +113,7 @@ run_kernel() {
 	for file in "$("$here/fetch-kernel" "$name" 2> /dev/null)"/modules/*.ko; do
 		[ ! -e "$file" ] || set -- "$@" -f "$file"
 	done
-	"$here/run-vm" --kernel "$name" --append "$append" --timeout 240 --out "$out" "$@" -- sh guest-main \
+	"$here/run-vm" --kernel "$name" --append "$append" --timeout 600 --out "$out" "$@" -- sh guest-main \
 		> "$out/tap" 2> "$out/run-vm.log"
 	vm=$?
 	if [ $vm -eq 77 ]; then

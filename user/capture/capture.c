@@ -20,7 +20,7 @@
 #include "capture/probe_cost.h"
 
 #define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
-#define PREPARE_ROWS_NS (500 * NSEC_PER_MSEC)
+#define PREPARE_ROWS_NS (1000 * NSEC_PER_MSEC)
 
 /* How long a window's end waits for rows that its snapshots need; sampling may go on meanwhile. */
 #define SETTLE_STOPPED_NS (300 * NSEC_PER_MSEC)
@@ -266,8 +266,8 @@ static void meet_command_file(void *arg, int fd, const char *path)
 }
 
 /*
- * An event may happen a million times in a program's first second, and snapshots are for some: so
- * what is known of the programs has its rows before. What does not come in time, comes later.
+ * A sample without rows becomes a snapshot, but those are for some: so what runs has its rows before
+ * the first sample, which takes tens of milliseconds. What does not come in time, comes later.
  */
 static int prepare_rows(struct capture *cap)
 {
@@ -303,9 +303,8 @@ static int prepare_rows(struct capture *cap)
 int capture_take_over(struct capture *cap, struct capture *old)
 {
 	uint64_t started_ns = clock_process_start_ns();
-	bool may_burst = samplers_may_burst(&cap->samplers) || cap->heap.opts.is_wanted;
 	bool is_resumed = loader_is_resumed(&cap->loader);
-	int err = may_burst && !is_resumed ? prepare_rows(cap) : 0;
+	int err = is_resumed ? 0 : prepare_rows(cap);
 
 	if (err)
 		return err;

@@ -204,14 +204,6 @@ bool samplers_have_probes(const struct samplers *samplers)
 	return false;
 }
 
-bool samplers_may_burst(const struct samplers *samplers)
-{
-	for (uint32_t i = 0; i < samplers->cnt; i++)
-		if (!samplers->items[i].event.freq_hz)
-			return true;
-	return false;
-}
-
 int samplers_enable(struct samplers *samplers, struct loader *loader)
 {
 	for (uint32_t i = 0; i < samplers->cnt; i++) {

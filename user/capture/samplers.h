@@ -56,9 +56,6 @@ int samplers_open(struct samplers *samplers, struct loader *loader, const struct
 /* Is there one that is not a counter? */
 bool samplers_have_probes(const struct samplers *samplers);
 
-/* Is there one whose rate is not bounded? */
-bool samplers_may_burst(const struct samplers *samplers);
-
 /* Counters sample from here on, all else when loader_set_sampling() says so. 0 or negative errno.
  */
 int samplers_enable(struct samplers *samplers, struct loader *loader);
