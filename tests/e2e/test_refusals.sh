@@ -64,7 +64,22 @@ for call in bpf perf_event_open; do
 	code=$?
 	check "$call is refused by a container's filter: status 1" is "$code == 1"
 	check "... one line says so" one_line '^bpfprof: .*: not permitted, though no capability is missing: in a container its seccomp profile must allow it; see bpfprof doctor$'
+	under "deny $call=ENOSYS -- \$bpfprof -d 1 -f"
+	code=$?
+	check "$call is hidden by a filter: status 1" is "$code == 1"
+	check "... one line says who hides it" one_line '^bpfprof: .*: the kernel has (BPF|perf events), but a filter of system calls \(seccomp\) hides the call: '
+	under "deny $call=ENOSYS -- \$bpfprof doctor"
+	code=$?
+	check "... doctor: status 1" is "$code == 1"
+	check "... and the fix" row '^FAIL +(perf events|BPF programs) .*Function not implemented' 'profile allow perf_event_open and bpf '
+	check "... no capability is to blame" is "$(grep -c 'no capability is missing\|not permitted' "$out/said") == 0"
 done
+# What is laid over the settings, as of a kernel that has neither.
+mkdir -p "$fake/kernel"
+cp /proc/sys/kernel/{osrelease,pid_max,cap_last_cap} "$fake/kernel/"
+under 'over kernel /proc/sys/kernel; deny perf_event_open=ENOSYS -- $bpfprof doctor'
+check "a kernel without perf events: doctor" row '^FAIL +perf events .*Function not implemented' 'built without perf events: use one with CONFIG_PERF_EVENTS=y'
+check "... the counters of the hardware go with them" row '^no +hardware counters' 'as of perf events, above$'
 under 'over security /sys/kernel/security; $bpfprof doctor'
 check "doctor: the security modules" row '^ok +security modules +active: capability,landlock,selinux$'
 check "... and lockdown" row '^ok +lockdown +\[none\] integrity confidentiality$'

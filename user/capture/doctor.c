@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/absent_call.h"
 #include "base/cleanup.h"
 #include "base/confine.h"
 #include "base/fs.h"
@@ -54,13 +55,26 @@ fix(struct capture_probe *probe, const char *fmt, ...)
 	va_end(args);
 }
 
-static void fix_refused(struct capture_probe *probe, const char *what, int err)
+static bool is_refused(int err)
 {
+	return err == -EPERM || err == -EACCES;
+}
+
+/* @call answered @err. False: which is neither a refusal nor its absence. */
+static bool fix_call(struct capture_probe *probe, enum absent_call call, int err)
+{
+	const char *what = call == ABSENT_BPF ? "bpf(2)" : "perf_event_open";
 	_cleanup_(buf_deinit) struct buf text;
 
 	buf_init(&text, BUF_NO_MAX);
-	privilege_explain(what, PRIVILEGES_RECORD, err, &text);
+	if (err == -ENOSYS)
+		absent_call_explain(what, call, "/proc", &text);
+	else if (is_refused(err))
+		privilege_explain(what, PRIVILEGES_RECORD, err, &text);
+	else
+		return false;
 	fix(probe, "%s", buf_cstr(&text));
+	return true;
 }
 
 static void probe_capability(struct capture_probe *probe, enum privilege privilege)
@@ -105,8 +119,8 @@ static void probe_perf(struct capture_probe *probe)
 	probe->ok = fd >= 0;
 	detail(probe, "cpu-clock on CPU 0 %s; perf_event_paranoid is %s",
 	       fd >= 0 ? "opens" : strerror(-err), paranoid ? paranoid : "unknown");
-	if (!probe->ok)
-		fix_refused(probe, "perf_event_open", err);
+	if (!probe->ok && !fix_call(probe, ABSENT_PERF_EVENT_OPEN, err))
+		fix(probe, "`bpfprof -v record -d 1` shows what does not open");
 }
 
 static void probe_pmu(struct capture_probe *probe)
@@ -119,11 +133,14 @@ static void probe_pmu(struct capture_probe *probe)
 	};
 	_cleanup_close_ int fd =
 		syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	int err = fd < 0 ? -errno : 0;
 
 	probe->ok = fd >= 0;
 	detail(probe, "the hardware's cycle counter %s%s",
-	       fd >= 0 ? "opens" : "does not open: ", fd >= 0 ? "" : strerror(errno));
-	if (!probe->ok)
+	       fd >= 0 ? "opens" : "does not open: ", fd >= 0 ? "" : strerror(-err));
+	if (err == -ENOSYS || is_refused(err))
+		fix(probe, "as of perf events, above");
+	else if (err)
 		fix(probe, "nothing to mend on most virtual machines: cpu-clock is used; it cannot "
 			   "see code that runs with interrupts off");
 }
@@ -154,9 +171,7 @@ static void probe_load(struct capture_probe *probe)
 		detail(probe, "%llu instructions verified; the memory-map walk %s",
 		       (unsigned long long)loader_verified_insns(&loader),
 		       loader.vma_walk_ok ? "agrees with /proc/self/maps" : "FAILS its self-test");
-	if (err == -EPERM || err == -EACCES)
-		fix_refused(probe, "bpf(2)", err);
-	else if (err)
+	if (err && !fix_call(probe, ABSENT_BPF, err))
 		fix(probe, "`bpfprof -v record -d 1` shows the kernel's own words");
 	loader_close(&loader);
 }
@@ -359,9 +374,7 @@ static void probe_memlock(struct capture_probe *probe)
 		       "charge it)",
 		       err ? strerror(-err) : "can be made",
 		       (unsigned long long)limit.rlim_cur / 1024);
-	if (err == -EPERM || err == -EACCES)
-		fix_refused(probe, "bpf(2)", err);
-	else if (err)
+	if (err && !fix_call(probe, ABSENT_BPF, err))
 		fix(probe, "ulimit -l unlimited, or a smaller --max-memory");
 }
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include "base/absent_call.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -277,7 +278,9 @@ static void explain_load_failure(int err)
 	_cleanup_(buf_deinit) struct buf why;
 
 	buf_init(&why, BUF_NO_MAX);
-	if (is_refused(err))
+	if (err == -ENOSYS)
+		absent_call_explain(what, ABSENT_BPF, "/proc", &why);
+	else if (is_refused(err))
 		privilege_explain(what, PRIVILEGES_RECORD, err, &why);
 	else
 		privilege_is_locked_down(what, &why);

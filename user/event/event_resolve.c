@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/absent_call.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/parse.h"
@@ -193,8 +194,10 @@ static bool can_count(const struct event *event)
 static int explain(const struct event *event, const struct event_scope *scope, int err,
 		   struct buf *why)
 {
-	if (is_refused(err) && scope->is_counting && event->spec.kind == EVENT_COUNTER &&
-	    !event->spec.user_only)
+	if (err == -ENOSYS)
+		absent_call_explain("perf_event_open", ABSENT_PERF_EVENT_OPEN, "/proc", why);
+	else if (is_refused(err) && scope->is_counting && event->spec.kind == EVENT_COUNTER &&
+		 !event->spec.user_only)
 		buf_printf(why,
 			   "perf_event_open: not permitted: run as root, give the binary "
 			   "CAP_PERFMON, or count user mode only: %s:u",
