@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -19,7 +20,10 @@
 #include <unistd.h>
 
 #include "agent/recording_helper.h"
+#include "agent/recording_message.h"
 #include "base/clock.h"
+
+enum { FDS_MAX = 3 };
 
 struct fixture {
 	char script[64];
@@ -105,6 +109,8 @@ static void test_failures_have_their_line(void **state)
 	text[sizeof(text) - 1] = '\0';
 	assert_int_equal(ask(&fix, (struct web_capture){.cgroup = text}), -EINVAL);
 	assert_string_equal(buf_cstr(&fix.why), "cgroup: too long");
+	assert_int_equal(ask(&fix, (struct web_capture){.comm = ""}), -EINVAL);
+	assert_string_equal(buf_cstr(&fix.why), "comm: empty");
 	assert_int_equal(fix.out.len, 0);
 	end(&fix);
 }
@@ -112,8 +118,13 @@ static void test_failures_have_their_line(void **state)
 /* What a process that has been taken over could send. */
 static void test_what_is_no_request_is_passed_over(void **state)
 {
-	static const size_t sizes[] = {1, 100, 4000, 4416, 9000};
-	static char bytes[9000];
+	static const size_t sizes[] = {1,
+				       100,
+				       RECORDING_REQUEST_BYTES - 1,
+				       RECORDING_REQUEST_BYTES,
+				       RECORDING_REQUEST_BYTES + 1,
+				       2 * RECORDING_REQUEST_BYTES};
+	static char bytes[2 * RECORDING_REQUEST_BYTES];
 	struct fixture fix;
 
 	begin(&fix, "#!/bin/sh\necho good\n");
@@ -126,6 +137,62 @@ static void test_what_is_no_request_is_passed_over(void **state)
 			 -EINVAL);
 	assert_int_equal(ask(&fix, (struct web_capture){.hz = UINT32_MAX}), -EINVAL);
 	assert_int_equal(ask(&fix, (struct web_capture){.duration_ns = UINT64_MAX}), -EINVAL);
+	end(&fix);
+}
+
+/* @len bytes with @cnt copies of a descriptor of ours. */
+static void send_with(const struct fixture *fix, const char *bytes, size_t len, size_t cnt)
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(FDS_MAX * sizeof(int))];
+	} control = {.bytes = {0}};
+	struct iovec data = {(void *)bytes, len};
+	struct msghdr msg = {.msg_iov = &data,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = CMSG_SPACE(cnt * sizeof(int))};
+	struct cmsghdr *cmsg = CMSG_FIRSTHDR(&msg);
+
+	cmsg->cmsg_level = SOL_SOCKET;
+	cmsg->cmsg_type = SCM_RIGHTS;
+	cmsg->cmsg_len = CMSG_LEN(cnt * sizeof(int));
+	for (size_t i = 0; i < cnt; i++)
+		memcpy(CMSG_DATA(cmsg) + i * sizeof(int), &fix->client[0], sizeof(int));
+	assert_int_equal(sendmsg(fix->helper.fd, &msg, 0), len);
+}
+
+static size_t descriptors_of(pid_t pid)
+{
+	char path[64];
+	size_t cnt = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	assert_non_null(dir);
+	while (readdir(dir))
+		cnt++;
+	closedir(dir);
+	return cnt;
+}
+
+/* Of the wrong size or number, they are closed; so many would be seen. */
+static void test_descriptors_are_closed(void **state)
+{
+	static char bytes[2 * RECORDING_REQUEST_BYTES];
+	struct fixture fix;
+
+	begin(&fix, "#!/bin/sh\necho good\n");
+	for (size_t i = 0; i < 100; i++) {
+		send_with(&fix, bytes, RECORDING_REQUEST_BYTES, 1);
+		send_with(&fix, bytes, RECORDING_REQUEST_BYTES, FDS_MAX);
+		send_with(&fix, bytes, RECORDING_REQUEST_BYTES - 1, 2);
+		send_with(&fix, bytes, RECORDING_REQUEST_BYTES + 1, 2);
+	}
+	assert_int_equal(ask(&fix, (struct web_capture){.pid = 1}), 0);
+	assert_string_equal(buf_cstr(&fix.out), "good\n");
+	assert_true(descriptors_of(fix.helper.pid) < 100);
 	end(&fix);
 }
 
@@ -163,6 +230,7 @@ int main(void)
 		cmocka_unit_test(test_much_comes_back_whole),
 		cmocka_unit_test(test_failures_have_their_line),
 		cmocka_unit_test(test_what_is_no_request_is_passed_over),
+		cmocka_unit_test(test_descriptors_are_closed),
 		cmocka_unit_test(test_who_hangs_up_has_nothing_recorded),
 		cmocka_unit_test(test_nobody_there),
 	};

@@ -14,16 +14,13 @@
 #include <unistd.h>
 
 #include "agent/on_demand.h"
+#include "agent/recording_message.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
 #include "web/site.h"
 
 enum {
-	COMM_BYTES = 128,
-	CGROUP_BYTES = 4100,
-	EVENT_BYTES = 160,
-	WHY_BYTES_MAX = 8192,
 	FD_CNT = 2, /* of a request: the pipe, the client */
 	REAP_ROUND_MS = 1000,
 	/* A worker that has answered may still be on its way out. */
@@ -32,61 +29,30 @@ enum {
 
 static const long LEAVE_ROUND_NS = 2 * (long)NSEC_PER_MSEC;
 
-/* A request as it crosses the border, one datagram. */
-struct demand {
-	uint64_t duration_ns;
-	uint32_t kind, hz, pid;
-	char comm[COMM_BYTES], cgroup[CGROUP_BYTES], event[EVENT_BYTES]; /* "": not given */
-};
-
-/* What comes back first; then the line, then pprof. */
-struct answer_head {
-	int32_t err;
-	uint32_t why_len;
+struct request {
+	uint8_t bytes[RECORDING_REQUEST_BYTES];
+	int fds[FD_CNT]; /* owned */
 };
 
 /* --- Behind the border --- */
 
-/* @demand as the web side has it; its strings are borrowed from @demand. 0 or -EINVAL. */
-static int read_demand(struct demand *demand, int client_fd, struct web_capture *out)
+static void answer(int fd, int err, const struct buf *why, const struct buf *data)
 {
-	if (demand->kind > WEB_CAPTURE_OFF_CPU ||
-	    demand->duration_ns > WEB_CAPTURE_SECONDS_MAX * NSEC_PER_SEC ||
-	    demand->hz > WEB_CAPTURE_HZ_MAX)
-		return -EINVAL;
-	demand->comm[COMM_BYTES - 1] = '\0';
-	demand->cgroup[CGROUP_BYTES - 1] = '\0';
-	demand->event[EVENT_BYTES - 1] = '\0';
-	*out = (struct web_capture){
-		.kind = (enum web_capture_kind)demand->kind,
-		.duration_ns = demand->duration_ns,
-		.hz = demand->hz,
-		.pid = demand->pid,
-		.comm = demand->comm[0] ? demand->comm : NULL,
-		.cgroup = demand->cgroup[0] ? demand->cgroup : NULL,
-		.event = demand->event[0] ? demand->event : NULL,
-		.client_fd = client_fd,
-	};
-	return 0;
-}
+	_cleanup_(buf_deinit) struct buf head;
 
-static void answer(int fd, int err, struct buf *why, const struct buf *data)
-{
-	struct answer_head head = {.err = err, .why_len = (uint32_t)why->len};
-
+	buf_init(&head, BUF_NO_MAX);
+	recording_answer_write(err, why, &head);
 	/* Where nobody reads any more, nobody misses it. */
-	if (fs_write_all(fd, &head, sizeof(head)) || fs_write_all(fd, why->data, why->len) ||
-	    !data || err)
+	if (head.err || fs_write_all(fd, head.data, head.len) || !data || err)
 		return;
 	fs_write_all(fd, data->data, data->len);
 }
 
 /* @parent: the helper. */
-static _Noreturn void work(const char *program, struct demand *demand, const int fds[FD_CNT],
-			   pid_t parent)
+static _Noreturn void work(const char *program, const struct request *request, pid_t parent)
 {
 	struct on_demand on_demand = {.program = program};
-	struct web_capture request;
+	struct web_capture capture;
 	struct buf data, why;
 	int err;
 
@@ -95,12 +61,13 @@ static _Noreturn void work(const char *program, struct demand *demand, const int
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	buf_init(&data, WEB_REPLY_BYTES_MAX);
-	buf_init(&why, WHY_BYTES_MAX);
-	err = read_demand(demand, fds[1], &request);
-	err = err ? err : on_demand_capture(&on_demand, &request, &data, &why);
+	buf_init(&why, RECORDING_LINE_BYTES_MAX);
+	err = recording_request_read(request->bytes, sizeof(request->bytes), &capture);
+	capture.client_fd = request->fds[1];
+	err = err ? err : on_demand_capture(&on_demand, &capture, &data, &why);
 	/* The client's connection ends when the agent says so. */
-	close(fds[1]);
-	answer(fds[0], err, &why, &data);
+	close(request->fds[1]);
+	answer(request->fds[0], err, &why, &data);
 	_exit(0);
 }
 
@@ -128,7 +95,7 @@ static void refuse(int fd, int err)
 {
 	_cleanup_(buf_deinit) struct buf why;
 
-	buf_init(&why, WHY_BYTES_MAX);
+	buf_init(&why, RECORDING_LINE_BYTES_MAX);
 	if (err == -EBUSY)
 		buf_printf(&why, "%d recordings are under way already", ON_DEMAND_AT_ONCE_MAX);
 	else
@@ -157,15 +124,14 @@ static int take_fds(struct msghdr *msg, int out[FD_CNT])
 	return -EINVAL;
 }
 
-/* 1: a request, with its descriptors, which are owned; 0: what is no request; -EPIPE: the agent is
- * gone. */
-static int receive(int socket, struct demand *demand, int fds[FD_CNT])
+/* 1: a request, whose descriptors are owned; 0: what is no request; -EPIPE: the agent is gone. */
+static int receive(int socket, struct request *out)
 {
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(FD_CNT * sizeof(int))];
 	} control;
-	struct iovec data = {demand, sizeof(*demand)};
+	struct iovec data = {out->bytes, sizeof(out->bytes)};
 	struct msghdr msg = {.msg_iov = &data,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
@@ -174,31 +140,31 @@ static int receive(int socket, struct demand *demand, int fds[FD_CNT])
 
 	if (len <= 0)
 		return len < 0 && errno == EINTR ? 0 : -EPIPE;
-	if (take_fds(&msg, fds))
+	if (take_fds(&msg, out->fds))
 		return 0;
-	if (len == sizeof(*demand) && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
+	if (len == sizeof(out->bytes) && !(msg.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
 		return 1;
-	close(fds[0]);
-	close(fds[1]);
+	close(out->fds[0]);
+	close(out->fds[1]);
 	return 0;
 }
 
-static void start_worker(const char *program, int socket, struct demand *demand,
-			 const int fds[FD_CNT], unsigned int *workers)
+static void start_worker(const char *program, int socket, const struct request *request,
+			 unsigned int *workers)
 {
 	pid_t self = getpid(), pid;
 
 	if (!has_room(workers)) {
-		refuse(fds[0], -EBUSY);
+		refuse(request->fds[0], -EBUSY);
 		return;
 	}
 	pid = fork();
 	if (!pid) {
 		close(socket);
-		work(program, demand, fds, self);
+		work(program, request, self);
 	}
 	if (pid < 0)
-		refuse(fds[0], -errno);
+		refuse(request->fds[0], -errno);
 	else
 		++*workers;
 }
@@ -206,10 +172,9 @@ static void start_worker(const char *program, int socket, struct demand *demand,
 /* The helper's life. @parent: the agent. */
 static _Noreturn void serve(const char *program, int socket, pid_t parent)
 {
-	struct demand demand;
+	struct request request;
 	unsigned int workers = 0;
 	sigset_t all;
-	int fds[FD_CNT];
 
 	/* What a terminal or a manager sends to the whole group is for the agent, which ends us. */
 	sigfillset(&all);
@@ -225,14 +190,14 @@ static _Noreturn void serve(const char *program, int socket, pid_t parent)
 		reap(&workers);
 		if (poll(&fd, 1, workers ? REAP_ROUND_MS : -1) <= 0)
 			continue;
-		got = receive(socket, &demand, fds);
+		got = receive(socket, &request);
 		if (got < 0)
 			_exit(0);
 		if (!got)
 			continue;
-		start_worker(program, socket, &demand, fds, &workers);
-		close(fds[0]);
-		close(fds[1]);
+		start_worker(program, socket, &request, &workers);
+		close(request.fds[0]);
+		close(request.fds[1]);
 	}
 }
 
@@ -269,44 +234,14 @@ void recording_helper_stop(struct recording_helper *helper)
 	*helper = (struct recording_helper){.fd = -1};
 }
 
-static int put(const char *name, const char *text, char *out, size_t bytes, struct buf *why)
-{
-	size_t len = text ? strlen(text) : 0;
-
-	if (len >= bytes) {
-		buf_printf(why, "%s: too long", name);
-		return -EINVAL;
-	}
-	memcpy(out, text ? text : "", len + 1);
-	return 0;
-}
-
-static int write_demand(const struct web_capture *request, struct demand *out, struct buf *why)
-{
-	int err;
-
-	*out = (struct demand){
-		.duration_ns = request->duration_ns,
-		.kind = request->kind,
-		.hz = request->hz,
-		.pid = request->pid,
-	};
-	err = put("comm", request->comm, out->comm, sizeof(out->comm), why);
-	if (!err)
-		err = put("cgroup", request->cgroup, out->cgroup, sizeof(out->cgroup), why);
-	if (!err)
-		err = put("event", request->event, out->event, sizeof(out->event), why);
-	return err;
-}
-
 /* The helper gets copies of @fds. */
-static int send_demand(int socket, const struct demand *demand, const int fds[FD_CNT])
+static int send_request(int socket, const struct buf *request, const int fds[FD_CNT])
 {
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(FD_CNT * sizeof(int))];
 	} control = {.bytes = {0}};
-	struct iovec data = {(void *)demand, sizeof(*demand)};
+	struct iovec data = {request->data, request->len};
 	struct msghdr msg = {.msg_iov = &data,
 			     .msg_iovlen = 1,
 			     .msg_control = &control,
@@ -320,43 +255,40 @@ static int send_demand(int socket, const struct demand *demand, const int fds[FD
 	return TEMP_FAILURE_RETRY(sendmsg(socket, &msg, MSG_NOSIGNAL)) < 0 ? -errno : 0;
 }
 
-static int take_answer(const struct buf *all, struct buf *out, struct buf *why)
+static int ask(const struct recording_helper *helper, const struct buf *request, int client_fd,
+	       struct buf *reply)
 {
-	struct answer_head head = {.err = -EIO};
-	size_t at = sizeof(head);
+	int fds[2], err;
 
-	if (all->len >= at)
-		memcpy(&head, all->data, at);
-	if (all->len < at || head.why_len > all->len - at || head.err > 0) {
-		buf_add_str(why, "who makes recordings has ended");
-		return -EIO;
-	}
-	buf_add(why, all->data + at, head.why_len);
-	at += head.why_len;
-	if (!head.err)
-		buf_add(out, all->data + at, all->len - at);
-	return head.err ? head.err : out->err;
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	err = send_request(helper->fd, request, (int[FD_CNT]){fds[1], client_fd});
+	close(fds[1]);
+	err = err ? err : fs_read_fd(fds[0], reply);
+	close(fds[0]);
+	return err;
 }
 
 int recording_helper_capture(const struct recording_helper *helper,
-			     const struct web_capture *request, struct buf *out, struct buf *why)
+			     const struct web_capture *capture, struct buf *out, struct buf *why)
 {
-	_cleanup_(buf_deinit) struct buf all;
-	struct demand demand;
-	int fds[2];
-	int err = write_demand(request, &demand, why);
+	_cleanup_(buf_deinit) struct buf request, reply;
+	int err;
 
-	buf_init(&all, WEB_REPLY_BYTES_MAX + WHY_BYTES_MAX + sizeof(struct answer_head));
+	buf_init(&request, BUF_NO_MAX);
+	buf_init(&reply,
+		 WEB_REPLY_BYTES_MAX + RECORDING_LINE_BYTES_MAX + RECORDING_ANSWER_HEAD_BYTES);
+	err = recording_request_write(capture, &request, why);
 	if (err)
 		return err;
-	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
-	err = send_demand(helper->fd, &demand, (int[FD_CNT]){fds[1], request->client_fd});
-	close(fds[1]);
-	err = err ? err : fs_read_fd(fds[0], &all);
-	close(fds[0]);
-	if (!err)
-		return take_answer(&all, out, why);
-	buf_printf(why, "no recording can be started: %s", strerror(-err));
+	err = ask(helper, &request, capture->client_fd, &reply);
+	if (err) {
+		buf_printf(why, "no recording can be started: %s", strerror(-err));
+		return -EIO;
+	}
+	err = recording_answer_read(reply.data, reply.len, out, why);
+	if (err != -EBADMSG)
+		return err;
+	buf_add_str(why, "who makes recordings has ended");
 	return -EIO;
 }

@@ -10,7 +10,7 @@
  *
  * The agent must never execute a program: what it reads was written by others, and its filter
  * (base/confine.h) ends it should it try. A thread that could do so would be the hole in it. The
- * helper reads nothing but requests of a fixed size, from one socket, and believes none of them:
+ * helper reads nothing but requests (recording_message.h), from one socket, and believes none:
  * on_demand.h checks what is asked for here, behind the border, and bounds how many go on. Whoever
  * takes the agent over can have profiles made by it, which it could make itself, and nothing else.
  *
@@ -44,6 +44,6 @@ void recording_helper_stop(struct recording_helper *helper);
 
 /* As web_host.capture; any thread, several at once. */
 int recording_helper_capture(const struct recording_helper *helper,
-			     const struct web_capture *request, struct buf *out, struct buf *why);
+			     const struct web_capture *capture, struct buf *out, struct buf *why);
 
 #endif
