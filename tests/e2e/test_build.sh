@@ -24,11 +24,13 @@ for item in user gen tests bpfprof bpfprof.bpf.o bpfprof.bpf.d bpfprof.skel.h li
 	[ ! -e "$BUILD/$item" ] || cp -a "$BUILD/$item" "$copy/build"
 done
 cd "$copy" || exit 1
+# The copy has no git to tell it.
+version=$(cat build/.version)
 
 build()
 {
 	# shellcheck disable=SC2086 # a list of words
-	make -j2 $variables O=build "$@" >"$log" 2>&1
+	make -j2 $variables O=build VERSION="$version" "$@" >"$log" 2>&1
 }
 
 # Which objects are newer than the mark: their names, sorted, in one line
@@ -38,16 +40,18 @@ rebuilt()
 		grep -v /test-logs | sort | tr '\n' ' '
 }
 
-# Objects of .c files that mention header $1, per the compiler and not per make's own .d files
+# What each .c file includes, per the compiler and not per make's own .d files: lines "OBJECT HEADER"
+for source in user/*.c user/*/*.c; do
+	# The static build's, in the place of others
+	[ "$source" != user/web/no_server.c ] || continue
+	gcc -MM -D_GNU_SOURCE -iquote user -iquote build -idirafter include "$source" 2>/dev/null | tr ' ' '\n' |
+		sed -n "s,^[^\\].*\.\(h\|def\)\$,build/${source%.c}.o &,p"
+done >"$tmp/includes"
+
+# Objects whose .c files mention header $1
 users_of()
 {
-	for source in user/*.c user/*/*.c; do
-		# The static build's, in the place of others
-		[ "$source" != user/web/no_server.c ] || continue
-		if gcc -MM -D_GNU_SOURCE -iquote user -iquote build -idirafter include "$source" 2>/dev/null | tr ' ' '\n' | grep -qx "$1"; then
-			echo "build/${source%.c}.o"
-		fi
-	done
+	awk -v header="$1" '$2 == header { print $1 }' "$tmp/includes"
 }
 
 bpf_uses()
@@ -93,30 +97,39 @@ build all unit
 [ -z "$(rebuilt)" ]
 result $? "without a change nothing is rebuilt"
 
-# --- Headers of the kernel boundary ---
-# What make would build is asked of it for each (-n), and one is built indeed.
+# --- Headers ---
+# What make would build is asked of it for each of the kernel boundary, and for one that nearly all use (-n). One of
+# either kind is built indeed.
 would_build()
 {
 	# shellcheck disable=SC2086 # a list of words
-	make -n $variables O=build all | grep -o -e '-o build/[^ ]*\.o' | cut -c 4- | tr '\n' ' '
+	make -n $variables O=build VERSION="$version" all | grep -o -e '-o build/[^ ]*\.o' | cut -c 4- | tr '\n' ' '
 }
 
-for header in include/*.h include/*.def; do
-	users=$(users_of "$header")
-	if bpf_uses "$header"; then
-		users="build/bpfprof.bpf.o $users"
-	fi
-	[ -n "$users" ] || continue
+# would_be_rebuilt HEADER OBJECT...: these, when it has changed
+would_be_rebuilt()
+{
+	header=$1
+	shift
 	touch -r "$header" before
 	touch "$header"
 	would_build >"$log"
 	touch -r before "$header"
-	for object in $users; do
+	for object; do
 		grep -q " $object " <<-END
 			 $(cat "$log")
 		END
 		result $? "$header: $object would be rebuilt"
 	done
+}
+
+for header in include/*.h include/*.def user/base/buf.h; do
+	users=$(users_of "$header")
+	if bpf_uses "$header"; then
+		users="build/bpfprof.bpf.o $users"
+	fi
+	# shellcheck disable=SC2086 # a list of words
+	[ -z "$users" ] || would_be_rebuilt "$header" $users
 done
 [ -z "$(would_build)" ]
 result $? "... and nothing is when they are as they were"
@@ -138,9 +151,9 @@ for header in bpf/*.bpf.h vmlinux/*.h; do
 	break
 done
 
-after "a user header" user/base/buf.h
-for object in $(users_of user/base/buf.h); do
-	has "$object" "user/base/buf.h: $object is rebuilt"
+after "a user header" user/unwind/table.h
+for object in $(users_of user/unwind/table.h); do
+	has "$object" "user/unwind/table.h: $object is rebuilt"
 done
 has_not build/bpfprof.bpf.o "a user header leaves the BPF object alone"
 
@@ -152,9 +165,14 @@ fi
 
 # --- Flags, sources that come and go ---
 touch mark
+cp -a build/.cc-flags build/user/base/buf.o "$tmp"
 build CFLAGS='-O1 -g' build/user/base/buf.o
 has build/user/base/buf.o "other flags rebuild"
-build all
+! build -q CFLAGS='-O1 -g' build/bpfprof
+result $? "... and what is made of it"
+# What the first flags had built
+cp -a "$tmp/.cc-flags" build
+cp -a "$tmp/buf.o" build/user/base
 
 touch mark
 {
