@@ -7,7 +7,8 @@
 #
 # The program is $BUILD/bpfprof for amd64, $BUILD/aarch64/bpfprof for arm64. A kernel is skipped only when its
 # package cannot be fetched; everything else that is missing is a failure. What a guest left behind (console,
-# profiles) is in $BUILD/test-logs/KERNEL/.
+# profiles) is in $BUILD/test-logs/KERNEL/. An emulated machine has one of the host's CPUs (run-vm), so there are two at
+# a time where it has two; what they say comes in the order of the list.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -27,16 +28,19 @@ failure() {
 	status=1
 }
 
-# The programs that guest-main uses, into $programs, for the architecture $1.
-compile_programs() {
+# What is made for the architecture $1, and by what: $programs is the folder of the programs that guest-main uses.
+use_architecture() {
 	programs=$BUILD/tests/kernel/$1
-	mkdir -p "$programs"
 	case $1 in
 	amd64) cc=gcc SYSROOT='' built=$BUILD ;;
 	arm64) built=$BUILD/aarch64
 		SYSROOT=$("$root/tools/arm64-sysroot") && cc="aarch64-linux-gnu-gcc --sysroot=$SYSROOT" || return ;;
 	esac
 	export SYSROOT
+}
+
+compile_programs() {
+	use_architecture "$1" || return
 	cflags='-std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -fno-omit-frame-pointer'
 	# shellcheck disable=SC2086 # lists of options
 	for file in $static_programs; do
@@ -100,9 +104,9 @@ run_kernel() {
 	fi
 	out=$BUILD/test-logs/$spec
 	mkdir -p "$out"
-	if ! compile_programs "$arch" > "$out/compile.log" 2>&1; then
+	if ! use_architecture "$arch" 2> "$out/compile.log" || [ ! -e "$programs/compiled" ]; then
 		failure "$spec" "the guest's programs compile"
-		sed 's/^/# /' "$out/compile.log"
+		cat "$out/compile.log" "$programs/log" | sed 's/^/# /'
 		return
 	fi
 	set -- -f "$program" -f "$here/guest-main" -f "$programs/check_stats" -f "$programs/nested_uprobes" \
@@ -130,7 +134,47 @@ case ${1:-} in
 --short) kernels=$kernels_short ;;
 *) kernels=$* ;;
 esac
-for kernel in $kernels; do
-	run_kernel "$kernel"
+tmp=$(mktemp -d) || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'kill $running 2> /dev/null; wait; exit 143' TERM INT
+running=''
+
+# What several of them need is made before any of them runs.
+# shellcheck disable=SC2086 # a list of names
+printf '%s\n' $kernels | sed 's/-.*//' | sort -u > "$tmp/architectures"
+while read -r arch; do
+	programs=$BUILD/tests/kernel/$arch
+	mkdir -p "$programs"
+	rm -f "$programs/compiled"
+	! compile_programs "$arch" > "$programs/log" 2>&1 < /dev/null || : > "$programs/compiled"
+done < "$tmp/architectures"
+
+# run_together KERNEL...: at the same time; what each says when all have ended.
+run_together() {
+	running=''
+	for kernel; do
+		(run_kernel "$kernel"; exit $status) > "$tmp/$kernel" 2>&1 &
+		running="$running $!"
+	done
+	for pid in $running; do
+		wait "$pid" || status=1
+	done
+	running=''
+	for kernel; do
+		cat "$tmp/$kernel"
+	done
+}
+
+at_once=$(nproc)
+# shellcheck disable=SC2086 # a list of names
+set -- $kernels
+while [ $# -gt 0 ]; do
+	together=''
+	while [ $# -gt 0 ] && [ "$(echo "$together" | wc -w)" -lt "$at_once" ]; do
+		together="$together $1"
+		shift
+	done
+	# shellcheck disable=SC2086 # a list of names
+	run_together $together
 done
 exit $status
