@@ -5,7 +5,8 @@
 # timeout: 2600
 # beside others
 #
-#   test_singlestep_arm64.sh [--short | KERNEL...]   KERNEL: a name of fetch-kernel's
+#   test_singlestep_arm64.sh [--short | KERNEL...]   KERNEL: a name of fetch-kernel's. --short: on one, and of
+#                                                    programs and steps a quarter: of each kind of code one
 #   test_singlestep_arm64.sh --guest                 in the machine: the programs of ./plan
 #
 # What is listed, and why, comes as comments at the end. The CFI of clang before 15 is right only where aarch64's
@@ -49,9 +50,10 @@ if [ "${1:-}" = --guest ]; then
 fi
 
 . tests/e2e/cases.sh
+plan=all
 case ${1:-} in
 '') kernels='arm64-5.10 arm64-6.1 arm64-6.12' ;;
---short) kernels=arm64-6.12 ;;
+--short) kernels=arm64-6.12 plan=few ;;
 *) kernels=$* ;;
 esac
 step=$BUILD/aarch64/tests/singlestep
@@ -75,7 +77,8 @@ compiler_of()
 	esac
 }
 
-# config PROGRAMS COMPILER FLAG...: each of the programs, built that way, in the plan.
+# config PROGRAMS COMPILER FLAG...: each of the programs, built that way, in the plan. $thrown: options for that one.
+thrown=
 config()
 {
 	programs=$1 cc=$2
@@ -83,7 +86,7 @@ config()
 	for source in $programs; do
 		file=tests/workloads/step_$source.c compiler=$cc extra='' stepping=''
 		case $source in
-		throw) file=tests/workloads/step_throw.cpp compiler=clang++ ;;
+		throw) file=tests/workloads/step_throw.cpp compiler=clang++ stepping=$thrown ;;
 		bare) extra='-static -nostdlib -fno-stack-protector' ;;
 		signal) stepping='--signal-every 61' ;;
 		deep) ;;
@@ -98,14 +101,36 @@ config()
 	done
 }
 
+# from_exec PROGRAM STEPS: as the plan has built it, the beginning of it, in the plan.
+from_exec()
+{
+	echo "from the dynamic linker's first instruction: --from-exec --steps $2 -- /test/$1" >> "$tmp/plan"
+}
+
+plan_all()
+{
+	config 'frames bare' gcc -O0
+	config 'frames signal calls bare deep' gcc -O2
+	config 'frames calls' gcc -O2 -mbranch-protection=standard
+	config 'frames signal' gcc -O2 -static
+	config 'frames calls' gcc -Os -fomit-frame-pointer -Wl,-z,now
+	config 'frames throw' clang -O2
+	from_exec frames_2 60000
+}
+
+# The first exception is caught after 50,000 steps.
+plan_few()
+{
+	thrown='--steps 60000'
+	config bare gcc -O0
+	config 'frames signal' gcc -O2
+	config calls gcc -O2 -mbranch-protection=standard
+	config throw clang -O2
+	from_exec frames_1 15000
+}
+
 : > "$tmp/plan"
-config 'frames bare' gcc -O0
-config 'frames signal calls bare deep' gcc -O2
-config 'frames calls' gcc -O2 -mbranch-protection=standard
-config 'frames signal' gcc -O2 -static
-config 'frames calls' gcc -Os -fomit-frame-pointer -Wl,-z,now
-config 'frames throw' clang -O2
-echo "from the dynamic linker's first instruction: --from-exec --steps 60000 -- /test/frames_2" >> "$tmp/plan"
+plan_$plan
 
 set --
 for file in "$tmp/plan" "$tmp"/*_*; do
