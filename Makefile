@@ -211,6 +211,11 @@ test: ## every test; as root it installs what is missing first
 	+-@$(SUBMAKE) bpfhost
 	@BUILD=$(O) tests/run
 
+.PHONY: test-long
+test-long: all ## the sweeps of `make test` in full: all the addresses and files, recordings that are longer; an hour and more
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
+	@BUILD=$(O) BPFPROF_TEST_LONG=1 CFI_SAMPLE=1 tests/run --e2e test_lines test_dwarf test_big_debug test_cfi_libdw test_memory
+
 .PHONY: test-kernels
 test-kernels: ## the program on the whole range of kernels, in QEMU, arm64 included
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test --cross; fi

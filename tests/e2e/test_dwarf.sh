@@ -3,12 +3,15 @@
 # timeout: 400
 # Inline chains of random addresses, compared with what llvm-symbolizer and eu-addr2line say of the
 # same file, for each way to write debugging information. Which differences are known to be none of
-# ours is said in dwarf_truth.py.
+# ours is said in dwarf_truth.py. BPFPROF_TEST_LONG=1: three times the addresses.
 # beside others
 set -u
 . tests/e2e/cases.sh
-COUNT=4000 # test_lines.sh has 10,000, of what users see
-EU_COUNT=300 # it takes milliseconds for each
+COUNT=1500 # test_lines.sh has more, of what users see
+EU_COUNT=100 # it takes milliseconds for each
+if [ -n "${BPFPROF_TEST_LONG:-}" ]; then
+	COUNT=4000 EU_COUNT=300
+fi
 
 first_of()
 {

@@ -4,11 +4,15 @@
 # What a flame graph shows at random addresses of C, C++ and Rust programs (PIE and not, by two linkers): names as nm
 # has them, lines and inlined calls as llvm-symbolizer and eu-addr2line have them; and the same once the program is
 # stripped, with each kind of separate debug file. What may differ is said in lines_truth.py.
+# BPFPROF_TEST_LONG=1: four times the addresses.
 # beside others
 set -u
 . tests/e2e/cases.sh
-COUNT=10000
-EU_COUNT=300 # it takes milliseconds for each
+COUNT=2500
+EU_COUNT=100 # it takes milliseconds for each
+if [ -n "${BPFPROF_TEST_LONG:-}" ]; then
+	COUNT=10000 EU_COUNT=300
+fi
 
 # same NAME FILE EXPECTED [OPTION...]: FILE's answers, with OPTIONs of the driver, are EXPECTED's.
 same()
