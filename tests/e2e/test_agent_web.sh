@@ -3,6 +3,7 @@
 # bpfprof agent is asked over HTTP while it records: the page, the API over what it stores, metrics, recordings on demand
 # by go tool pprof and by who hangs up; bpfprof serve over the same store. Nothing is left of either.
 # timeout: 180
+# beside others
 set -u
 . tests/e2e/live.sh
 compile split split.c

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the machine refuses: no root, no BTF, a read-only or a full disk. One clear line, the right exit status, nothing
 # half written, and nothing lost that was already recorded. (Wrong use is in test_cli_errors.sh.)
+# beside others
 set -u
 . tests/e2e/live.sh
 compile split split.c

@@ -3,6 +3,7 @@
 # bpfprof compare: two programs that differ by a planted change, run alternately; failing commands, names that mean
 # harm, what is left behind.
 # timeout: 300
+# beside others
 set -u
 . tests/e2e/live.sh
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The completion in bash, zsh and fish: each shell is asked, and offers every command, every option that --help has,
 # the values of options, and files.
+# beside others
 set -u
 . tests/e2e/cases.sh
 bpfprof=$BUILD/bpfprof

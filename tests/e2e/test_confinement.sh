@@ -3,6 +3,7 @@
 # Once it is set up, a recording has the capabilities that the rest takes, no_new_privs and a filter of system calls, in
 # every thread; what it runs has none of that. So have the commands that read files.
 # timeout: 240
+# beside others
 set -u
 . tests/e2e/live.sh
 

@@ -3,6 +3,7 @@
 # Agents that ship while they record: known calls of a function are in ClickHouse once each, though agent, shippers and
 # server are killed again and again, and a dead server holds up nobody.
 # timeout: 300
+# beside others
 set -u
 . tests/e2e/live.sh
 . tests/e2e/clickhouse.sh

@@ -3,6 +3,7 @@
 # Names, files, lines and inlined calls at random places of stripped Go programs, from their own tables,
 # compared with what the Go runtime says of the same places in the program that was not stripped.
 # timeout: 600
+# beside others
 set -u
 . tests/e2e/cases.sh
 COUNT=5000

@@ -3,6 +3,7 @@
 # Parts of the report that only some recordings have, recorded and looked at in a browser: histograms, and the source
 # lines of --embed-source.
 # timeout: 240
+# beside others
 set -u
 . tests/e2e/live.sh
 out=$TMPDIR/out

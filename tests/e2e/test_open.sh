@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # --open: what xdg-open is called with, as whom, and that nobody waits for it. A fake one writes all of that down.
+# beside others
 set -u
 . tests/e2e/live.sh
 bin=$TMPDIR/bin seen=$TMPDIR/seen

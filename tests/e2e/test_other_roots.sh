@@ -3,6 +3,7 @@
 # Programs of other roots and mount namespaces are named by their own files, with lines and inlined calls, although
 # another file lies at the same path here: chroot, pivot_root, overlayfs, bind and loop mounts, user namespaces.
 # timeout: 200
+# beside others
 set -u
 . tests/e2e/live.sh
 bin=$TMPDIR/bin
@@ -105,7 +106,7 @@ exec chroot "$root" "$at/program" 60
 END
 load unshare --mount --pid --fork --kill-child chrooted_long
 for _ in $(seq 50); do
-	inner=$(pgrep -x program) && break
+	inner=$(pgrep -x -P "$load" program) && break
 	sleep 0.1
 done
 recorded attached "attached" -p "${inner:-1}" -F 499 -d 1 -o "$TMPDIR/out/attached.pb.gz"

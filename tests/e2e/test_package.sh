@@ -3,6 +3,7 @@
 # The Debian package: it is built, lintian has nothing to say, its files are where Debian looks for them, the test that
 # comes with it passes on what was installed, and nothing stays behind when it is removed.
 # timeout: 900
+# beside others
 set -u
 . tests/e2e/cases.sh
 

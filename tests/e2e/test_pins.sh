@@ -3,6 +3,7 @@
 # A recording that outlives its process: killed at any moment, each call is counted once. The recorder is
 # pins_agent.c, whose store is a file.
 # timeout: 300
+# beside others
 set -u
 # The file system that pins are on is the test's own.
 [ -n "${PINS_NAMESPACE:-}" ] || PINS_NAMESPACE=1 exec unshare --mount --propagation private bash "$0"

@@ -3,6 +3,7 @@
 # A user who is not root, and a binary with file capabilities: with those of the main job it works; each one that is
 # taken away is named, with what it was for.
 # timeout: 240
+# beside others
 set -u
 . tests/e2e/live.sh
 

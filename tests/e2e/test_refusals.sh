@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a kernel, a security module or a container may refuse: each is told from the others, in the error and by doctor,
 # with what to do. Settings are files of ours, laid over the kernel's in a mount namespace.
+# beside others
 set -u
 . tests/e2e/live.sh
 

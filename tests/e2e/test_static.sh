@@ -3,6 +3,7 @@
 # The static tarball is whole, and what is in it records and names on other releases of Debian: one whose C library is
 # older than ours, one whose is newer.
 # timeout: 900
+# beside others
 set -u
 . tests/e2e/cases.sh
 

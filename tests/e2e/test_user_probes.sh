@@ -3,6 +3,7 @@
 # Where probes in programs and libraries are put: compared with nm and readelf, and put there, in this root and
 # others, to count how often they are hit.
 # timeout: 120
+# beside others
 set -u
 . tests/e2e/cases.sh
 target=$TMPDIR/target # a program and its library

@@ -3,6 +3,7 @@
 # The HTTP side: every route and its errors, profiles on demand and from a store read by go tool pprof, clients that
 # mean no good ($GARBAGE_MIB of garbage), unix sockets, tokens, TLS; Prometheus scrapes it.
 # timeout: 240
+# beside others
 set -u
 . tests/e2e/cases.sh
 
