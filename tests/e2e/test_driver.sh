@@ -81,6 +81,47 @@ script where <<'END'
 END
 expect "BUILD, TMPDIR, folder and standard input are as promised" "2 passed, 0 failed, 0 skipped" 0
 
+# timed NAME [MARK]: a script that writes when it begins and ends.
+timed()
+{
+	script "$1" <<-END
+		${2:-# no mark}
+		echo "+ $1" >>order; sleep 0.7; echo "- $1" >>order; echo "ok - one"
+	END
+}
+
+# together NAME NAME: was there a time when both ran?
+together()
+{
+	awk -v one="$1" -v two="$2" '
+		$1 == "+" { running[$2] = 1 }
+		$1 == "-" { delete running[$2] }
+		running[one] && running[two] { found = 1 }
+		END { exit !found }' order
+}
+
+timed builds '# beside others, records nothing'
+timed leaves '# beside what records nothing'
+timed leaves_too '# beside what records nothing'
+timed records '# beside others'
+timed records_too '# beside others'
+timed measures
+timed measures_too
+expect "programs of each mark pass" "7 passed, 0 failed, 0 skipped" 0
+cat order >"$log"
+together builds leaves
+result $? "what looks for what is left runs beside what records nothing"
+together records records_too
+result $? "those that may be beside others are"
+! together leaves leaves_too && ! together leaves records && ! together leaves_too records &&
+	! together leaves_too records_too
+result $? "... but not beside what looks for what is left"
+alone=0
+for name in builds leaves leaves_too records records_too measures; do
+	! together measures_too $name || alone=1
+done
+result $alone "what has no mark is alone"
+
 ci=true
 script skips <<'END'
 echo "ok - one"; echo "skip - no kernel: none here"
