@@ -4,7 +4,7 @@
 # Names, lines and inlined calls at random addresses of a C++ program with more than 64 MB of debugging information, as
 # nm, llvm-symbolizer and eu-addr2line have them; and the same from its debug file, within bounded memory.
 # BPFPROF_TEST_LONG=1: five times the addresses for eu-addr2line.
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 COUNT=10000

@@ -3,7 +3,7 @@
 # The build rebuilds what depends on a change, and nothing else. Stale objects are the bug to fear: a
 # header of include/ that changes for one side of the kernel boundary only.
 # timeout: 900
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 

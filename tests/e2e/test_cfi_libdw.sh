@@ -3,7 +3,7 @@
 # Unwind rows against libdw's evaluation of the same CFI: the libraries and programs of this machine, and
 # of arm64 packages. Rows are counted in every file; every 40th is compared, with CFI_SAMPLE=1 every one.
 # timeout: 7200
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 sample=${CFI_SAMPLE:-40}

@@ -3,7 +3,6 @@
 # Symbols from a debuginfod server by the real libdebuginfod: of a good server, and of bad ones, none of which may
 # hold a recording up for longer than is promised.
 # timeout: 240
-# beside others
 set -u
 # What is kept of names is the test's own, while it runs.
 if [ -z "${OWN_NAMES:-}" ] && unshare --mount true 2>/dev/null; then

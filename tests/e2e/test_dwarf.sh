@@ -4,7 +4,7 @@
 # Inline chains of random addresses, compared with what llvm-symbolizer and eu-addr2line say of the
 # same file, for each way to write debugging information. Which differences are known to be none of
 # ours is said in dwarf_truth.py. BPFPROF_TEST_LONG=1: three times the addresses.
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 COUNT=1500 # test_lines.sh has more, of what users see

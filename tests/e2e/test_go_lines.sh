@@ -4,7 +4,7 @@
 # What a flame graph shows at random addresses of Go programs, compared with llvm-symbolizer, which reads their DWARF,
 # and with go tool addr2line; what we read in their DWARF; and the same once they are stripped. What may differ, and
 # why, is said in lines_truth.py.
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 COUNT=10000

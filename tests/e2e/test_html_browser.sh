@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # The report in a real browser: every view, filter, key, link and download (html_browser.py). Build folder in $BUILD.
-# beside others
+# beside others, records nothing
 # timeout: 300
 set -u
 cd "$(dirname "$0")/../.." || exit 1

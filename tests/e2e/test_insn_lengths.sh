@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Lengths of instructions, compared with objdump's: a part of the C library, libcrypto and libstdc++; with
 # INSN_LENGTHS=full all of them and whatever large files are installed (20 million instructions, some minutes).
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 

@@ -5,7 +5,7 @@
 # has them, lines and inlined calls as llvm-symbolizer and eu-addr2line have them; and the same once the program is
 # stripped, with each kind of separate debug file. What may differ is said in lines_truth.py.
 # BPFPROF_TEST_LONG=1: four times the addresses.
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 COUNT=2500

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Each lint script reports a small bad file, and is silent about the same file without the fault.
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 tools=$top/tools

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # bpfprof report on a terminal: the real program in tmux, its keys pressed, its screen read.
 # timeout: 240
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The unwinder at every instruction of small programs, against a shadow stack (tests/bpfhost/singlestep.c).
 # timeout: 300
-# beside others
+# beside others, records nothing
 #
 #   test_singlestep.sh [--long]    --long: every program with every compiler and option, some minutes
 #

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The unwinder on stopped threads of real programs, and on their core files, against libdwfl and gdb
 # (tests/bpfhost/snapshot.c).
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 snapshot=$BUILD/tests/snapshot

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The flame graph outside of our own code: every file is XML, a plain renderer draws it, and a real
 # browser zooms, searches and resets it (svg_browser.py). Build folder in $BUILD.
-# beside others
+# beside others, records nothing
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 build=${BUILD:-build}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Names of random addresses inside functions, compared with what nm says of the same file; PLT stubs
 # compared with objdump's. Files of this machine, and programs compiled here.
-# beside others
+# beside others, records nothing
 set -u
 . tests/e2e/cases.sh
 COUNT=2000

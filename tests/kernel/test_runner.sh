@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernel tests' own tools: a machine's end is told for what it is, and check_stats can say no.
 # timeout: 300
-# beside others
+# beside others, records nothing
 set -u
 
 . tests/e2e/cases.sh

@@ -3,7 +3,7 @@
 # The unwinder at every instruction of small programs on arm64, in an emulated machine: test_singlestep.sh
 # (tests/e2e) for programs of the cross compilers.
 # timeout: 2600
-# beside others
+# beside others, records nothing
 #
 #   test_singlestep_arm64.sh [--short | KERNEL...]   KERNEL: a name of fetch-kernel's. --short: on one, and of
 #                                                    programs and steps a quarter: of each kind of code one

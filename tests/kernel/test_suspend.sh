@@ -3,7 +3,7 @@
 # An emulated machine is suspended to RAM while the agent records, which takes its second CPU away meanwhile: each call
 # is in the store once, no wait is longer than the time that passed, and the gap is told.
 # timeout: 300
-# beside others
+# beside others, records nothing
 #
 #   test_suspend.sh [--short | KERNEL]     KERNEL: a name of fetch-kernel's
 #   test_suspend.sh --guest                in the machine
