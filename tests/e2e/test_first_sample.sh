@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The first sample counts, whole: programs that the kernel side has never seen live for a few
 # milliseconds, and their stacks still reach _start.
-# beside others
 set -u
 . tests/e2e/cases.sh
 cd "$tmp" || exit 1

@@ -3,7 +3,6 @@
 # Every frame has its right name, with lines and inlined calls, although its file or its process is gone, or another
 # file has taken its place, by the time that names are looked up.
 # timeout: 300
-# beside others
 set -u
 . tests/e2e/live.sh
 bin=$TMPDIR/bin
