@@ -266,8 +266,9 @@ static void meet_command_file(void *arg, int fd, const char *path)
 }
 
 /*
- * A sample without rows becomes a snapshot, but those are for some: so what runs has its rows before
- * the first sample, which takes tens of milliseconds. What does not come in time, comes later.
+ * A sample without rows becomes a snapshot, but those are for some: so what runs has its rows
+ * before the first sample, which takes tens of milliseconds. What does not come in time, comes
+ * later.
  */
 static int prepare_rows(struct capture *cap)
 {
