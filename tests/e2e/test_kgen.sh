@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kernel code that comes and goes while it is recorded has the name that it had when it was sampled.
 # timeout: 200
-# beside others
 set -u
 . tests/e2e/live.sh
 compile split split.c
