@@ -3,7 +3,7 @@
 # Whatever lies where names are looked for, a recording ends in bounded time and memory, with status 0 and without a
 # word: damaged and lying ELF files and DWARF, links that lead astray, what is no regular file, lists of JIT code
 # without an end, files that change while they are read. (Single bad bytes are for tests/fuzz.)
-# timeout: 400
+# timeout: 600
 # beside others
 set -u
 . tests/e2e/live.sh

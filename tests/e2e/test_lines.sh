@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# timeout: 400
+# timeout: 600
 # What a flame graph shows at random addresses of C, C++ and Rust programs (PIE and not, by two linkers): names as nm
 # has them, lines and inlined calls as llvm-symbolizer and eu-addr2line have them; and the same once the program is
 # stripped, with each kind of separate debug file. What may differ is said in lines_truth.py.

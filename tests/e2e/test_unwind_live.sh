@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Stacks of real programs reach their bottom, and mappings that change under the walk do not lead it astray:
 # the short form of `make test-live`.
-# timeout: 240
+# timeout: 400
 # beside others
 set -u
 if [ "$(id -u)" != 0 ]; then
