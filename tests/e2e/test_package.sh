@@ -17,10 +17,10 @@ if ! have dpkg-buildpackage || ! have dh || ! have lintian; then
 	exit 0
 fi
 
-# The make that runs us has variables of its own. The unit tests have been run, or will be.
+# The make that runs us has variables of its own. The unit tests have been run, or will be. nproc says 1: the other CPUs are others'.
 make_deb()
 {
-	env -i PATH="$PATH" HOME="${HOME:-/}" TMPDIR="$TMPDIR" DEB_BUILD_OPTIONS=nocheck make O="$tmp/build" VERSION="$version" deb
+	env -i PATH="$PATH" HOME="${HOME:-/}" TMPDIR="$TMPDIR" OMP_NUM_THREADS=1 DEB_BUILD_OPTIONS=nocheck make O="$tmp/build" VERSION="$version" deb
 }
 
 # Nothing but what the overrides in tools/debian explain; one that nothing needs any more is told, too.

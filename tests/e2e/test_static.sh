@@ -14,11 +14,11 @@ arch=$(uname -m)
 name=bpfprof-$version-linux-$arch
 tarball=$BUILD/$name.tar.gz
 
-# The make that runs us has variables of its own.
+# The make that runs us has variables of its own. nproc says 1: the other CPUs are others'.
 make_tarball()
 {
 	rm -f "$tarball" "$BUILD/static-$arch/bpfprof"
-	env -i PATH="$PATH" HOME="${HOME:-/}" TMPDIR="$TMPDIR" make O="$BUILD" VERSION="$version" dist-static >"$out/make" 2>&1
+	env -i PATH="$PATH" HOME="${HOME:-/}" TMPDIR="$TMPDIR" OMP_NUM_THREADS=1 make O="$BUILD" VERSION="$version" dist-static >"$out/make" 2>&1
 	local code=$?
 	cat "$out/make"
 	return $code
