@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # --interval: each window is a profile of its own, and together they are what one undivided recording would be.
 # timeout: 300
-# beside what records nothing
 set -u
 . tests/e2e/live.sh
 compile split split.c
