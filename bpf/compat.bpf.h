@@ -46,6 +46,7 @@ struct bp_queue {
 	__u64 since_ns; /* by that clock, when the task was put on the queue that it is on; 0: none
 			 */
 	__u64 delay_ns; /* the time that it has been on others, in all */
+	__u64 arrived_ns; /* by that clock, when it came to a CPU last */
 };
 
 /* Does the kernel's own account of a task's time on run queues say when it was woken? */
@@ -57,8 +58,10 @@ static __always_inline bool compat_has_queue_times(void)
 	struct rq *rq = NULL;
 
 	return bpf_core_field_exists(task->sched_info) && bpf_core_field_exists(info->run_delay) &&
-	       bpf_core_field_exists(info->last_queued) && bpf_core_field_exists(task->se.cfs_rq) &&
-	       bpf_core_field_exists(queue->rq) && bpf_core_field_exists(rq->clock);
+	       bpf_core_field_exists(info->last_queued) &&
+	       bpf_core_field_exists(info->last_arrival) &&
+	       bpf_core_field_exists(task->se.cfs_rq) && bpf_core_field_exists(queue->rq) &&
+	       bpf_core_field_exists(rq->clock);
 }
 
 /*
@@ -73,6 +76,7 @@ static __always_inline struct bp_queue compat_queue(struct task_struct *task)
 		.clock_ns = task->se.cfs_rq->rq->clock,
 		.since_ns = task->sched_info.last_queued,
 		.delay_ns = task->sched_info.run_delay,
+		.arrived_ns = task->sched_info.last_arrival,
 	};
 }
 

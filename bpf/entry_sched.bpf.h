@@ -312,11 +312,14 @@ static __always_inline void sched_leave(const struct bp_sched *sched, struct tas
 	if (!t)
 		return;
 	thread_meet(t, now_ns);
-	if (t->part != BP_PART_RUNNING)
-		sched->shard->events[BP_EVENT_SWITCH].unseen++;
-	part = is_preempted ? BP_PART_PREEMPTED : part_of_state(compat_task_state(prev));
-	if (t->part == BP_PART_RUNNING)
+	if (t->part == BP_PART_RUNNING) {
 		process_runs(prev, -1);
+	} else {
+		sched->shard->events[BP_EVENT_SWITCH].unseen++;
+		if (sched->control->queue_times)
+			thread_find_return(t, prev, now_ns);
+	}
+	part = is_preempted ? BP_PART_PREEMPTED : part_of_state(compat_task_state(prev));
 	thread_leave(t, now_ns, part);
 	thread_note_leaving(t, prev);
 	if (cfg.wakers)

@@ -86,6 +86,15 @@ static __always_inline void thread_find_wake(struct bp_thread *t, struct task_st
 	thread_note_queue(t, queue.since_ns, queue.delay_ns, now_ns);
 }
 
+/* @task, whose return to the CPU was not seen, leaves it. */
+static __always_inline void thread_find_return(struct bp_thread *t, struct task_struct *task,
+					       __u64 now_ns)
+{
+	struct bp_queue queue = compat_queue(task);
+
+	thread_return_late(t, queue.arrived_ns, queue.delay_ns, now_ns);
+}
+
 /* One more (or, -1, less) of the threads of @task's process is on a CPU. */
 static __always_inline void process_runs(struct task_struct *task, __s64 more)
 {

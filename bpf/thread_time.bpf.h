@@ -146,6 +146,23 @@ static __always_inline struct bp_wait thread_return(struct bp_thread *t, __u64 n
 	return wait;
 }
 
+/*
+ * It leaves the CPU, and its return to it was not seen: by the kernel's account that was at
+ * @arrived_ns, after @delay_ns in all on run queues. Where the account is wrong, thread_leave()
+ * makes what can be made of it.
+ */
+static __always_inline void thread_return_late(struct bp_thread *t, __u64 arrived_ns,
+					       __u64 delay_ns, __u64 now_ns)
+{
+	__u64 away_ns = ns_between(t->left_clock_ns, arrived_ns);
+	__u64 most_ns = ns_between(t->since_ns, now_ns);
+
+	if (!t->left_clock_ns || arrived_ns < t->left_clock_ns)
+		return;
+	thread_note_queue(t, arrived_ns, delay_ns, now_ns);
+	thread_return(t, t->since_ns + (away_ns < most_ns ? away_ns : most_ns));
+}
+
 /* How much @total has grown over what was @told of it, which is told now. */
 static __always_inline __u64 tell_growth(__u64 *told, __u64 total)
 {

@@ -323,13 +323,52 @@ static void test_queue(void **state)
 	assert_int_equal(thread_wait(&t, 1000, 2000).blocked_ns, 1000);
 }
 
+/* A return that was not seen, of a wait of 300 ns, 50 of them on a run queue; before it, the thread
+ * was woken in another wait. */
+static void test_return_late(void **state)
+{
+	struct bp_thread t = {.since_ns = 1000,
+			      .wake_ns = 700,
+			      .part = BP_PART_INTERRUPTIBLE,
+			      .left_clock_ns = 500000,
+			      .left_delay_ns = 70};
+	const struct bp_thread before = t;
+
+	thread_return_late(&t, 500300, 120, 2000);
+	thread_leave(&t, 2000, BP_PART_PREEMPTED);
+	assert_int_equal(t.blocked_ns, 250);
+	assert_int_equal(t.runnable_ns, 50);
+	assert_int_equal(t.cpu_ns, 700);
+	/* Away for longer than has passed, by the other clock. */
+	t = before;
+	thread_return_late(&t, 510000, 70, 2000);
+	thread_leave(&t, 2000, BP_PART_PREEMPTED);
+	assert_int_equal(t.blocked_ns, 1000);
+	assert_int_equal(t.cpu_ns + t.runnable_ns, 0);
+	/* It had the CPU, and was preempted. */
+	t = before;
+	t.part = BP_PART_PREEMPTED;
+	thread_return_late(&t, 500300, 370, 2000);
+	thread_leave(&t, 2000, BP_PART_PREEMPTED);
+	assert_int_equal(t.runnable_ns, 300);
+	assert_int_equal(t.cpu_ns, 700);
+	/* No account of this wait. */
+	t = before;
+	thread_return_late(&t, 400000, 120, 2000);
+	assert_int_equal(t.part, BP_PART_INTERRUPTIBLE);
+	thread_distrust_queue(&t);
+	thread_return_late(&t, 500300, 120, 2000);
+	assert_int_equal(t.part, BP_PART_INTERRUPTIBLE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_queue),	      cmocka_unit_test(test_all_is_told),
-		cmocka_unit_test(test_missed_events), cmocka_unit_test(test_return_not_seen),
-		cmocka_unit_test(test_met_by_switch), cmocka_unit_test(test_wait_from),
-		cmocka_unit_test(test_other_wakings), cmocka_unit_test(test_states),
+		cmocka_unit_test(test_return_late),	cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_all_is_told),	cmocka_unit_test(test_missed_events),
+		cmocka_unit_test(test_return_not_seen), cmocka_unit_test(test_met_by_switch),
+		cmocka_unit_test(test_wait_from),	cmocka_unit_test(test_other_wakings),
+		cmocka_unit_test(test_states),
 	};
 
 	return cmocka_run_group_tests_name("thread_time", tests, NULL, NULL);
