@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # --timeline: samples and waits are of the time when they were, add up to what they do without, and are shown so.
 # timeout: 300
-# beside others
 set -u
 . tests/e2e/live.sh
 export PYTHONDONTWRITEBYTECODE=1
