@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What bpfprof says and returns when it is used wrongly, and that it leaves no file behind then.
-# beside others
 set -u
 . tests/e2e/cases.sh
 bpfprof=$BUILD/bpfprof

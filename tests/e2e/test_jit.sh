@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # JIT code has the names that its runtime lists in /tmp/perf-PID.map, process by process.
-# beside others
 set -u
 . tests/e2e/jit.sh
 if [ "$(id -u)" != 0 ]; then
