@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # bpfprof agent: into a store, under a configuration that changes, to its end. What it stored is what its books say.
 # timeout: 180
-# beside others
 set -u
 . tests/e2e/live.sh
 compile split split.c

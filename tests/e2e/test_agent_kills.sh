@@ -6,7 +6,6 @@
 #	test_agent_kills.sh [SECONDS]	how long it is killed: 25, or $KILL_SECONDS
 #
 # timeout: 200
-# beside others
 set -u
 . tests/e2e/live.sh
 seconds=${1:-${KILL_SECONDS:-25}}

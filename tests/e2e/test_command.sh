@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # `-- COMMAND`: who it runs as and with what, what is recorded of it, how it ends.
-# beside others
 set -u
 . tests/e2e/live.sh
 compile split split.c

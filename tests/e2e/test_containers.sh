@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # In namespaces of its own it profiles what it can see, by the numbers that it sees, and says what it cannot do.
 # timeout: 240
-# beside others
 set -u
 . tests/e2e/live.sh
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # A few of the faults of tests/faults/run, in each way of recording: `make test-faults` has all of them.
 # timeout: 300
-# beside what records nothing
 set -u
 . tests/e2e/cases.sh
 

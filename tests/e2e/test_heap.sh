@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # --heap against programs whose allocations are known, and against heaptrack. The probes are of the tests' own processes.
 # timeout: 240
-# beside others
 set -u
 . tests/e2e/live.sh
 

@@ -3,7 +3,6 @@
 # Lists of JIT code that are too long, no lists, or no files: a recording ends in bounded time and memory, with status
 # 0, and the names that can be had are had. (Whose list it may be, and the forms of lines, is in test_jit.sh.)
 # timeout: 200
-# beside others
 set -u
 . tests/e2e/live.sh
 lists=()

@@ -4,7 +4,6 @@
 # word: damaged and lying ELF files and DWARF, links that lead astray, what is no regular file, lists of JIT code
 # without an end, files that change while they are read. (Single bad bytes are for tests/fuzz.)
 # timeout: 600
-# beside others
 set -u
 . tests/e2e/live.sh
 work=$TMPDIR/work

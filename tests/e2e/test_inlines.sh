@@ -3,7 +3,6 @@
 # Inlined calls and source lines in real recordings, wherever the debugging information is: in the program, beside
 # it, in parts, compressed, in another root; and none of it with --no-inline.
 # timeout: 300
-# beside others
 set -u
 . tests/e2e/live.sh
 

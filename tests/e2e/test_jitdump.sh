@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 500
-# beside others
 # JIT code has the names, and where they are known the lines, that its runtime lists in a jitdump, each as long as it
 # was true; runtimes that write one, that come and go, and whose code lies in a memfd.
 set -u

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The BPF programs are relocated by reduced kernel types exactly as by the kernel's whole BTF, whatever
 # is in the cache.
-# beside what records nothing
 set -u
 . tests/e2e/cases.sh
 cd "$tmp" || exit 1

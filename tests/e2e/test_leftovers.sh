@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # After any end of a recording nothing of it is in the kernel, and no file is half written.
 # timeout: 300
-# beside what records nothing
 set -u
 . tests/e2e/live.sh
 compile target split.c

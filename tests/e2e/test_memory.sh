@@ -3,7 +3,6 @@
 # A recording's memory does not grow with its duration. On a load whose stacks repeat, a longer one needs as much as a
 # shorter; on one whose stacks never do, a window is the bound.
 # timeout: 200
-# beside what records nothing
 #
 #	BPFPROF_TEST_LONG=1: 10 s against 40 s, instead of 4 s against 12 s
 set -u

@@ -1,7 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Known programs: the shares that their functions have, and the names, also of what is gone when they are wanted.
-# beside others
 set -u
 . tests/e2e/live.sh
 

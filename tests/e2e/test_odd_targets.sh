@@ -3,7 +3,6 @@
 # Targets that exit, execute, unshare, change their root or are traced while they are recorded, and many of them:
 # every recording ends well, its books balance, and what was sampled has its names.
 # timeout: 240
-# beside what records nothing
 set -u
 . tests/e2e/live.sh
 compile oddly oddly.c

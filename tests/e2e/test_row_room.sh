@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # More unwind rows are mapped on the host than there is room for: whose rows found none while it slept has whole stacks
 # soon after it runs.
-# beside others
 set -u
 . tests/e2e/live.sh
 

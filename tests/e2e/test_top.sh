@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # bpfprof top: the table against loads whose split is known, its targets, its ends, and its screen in tmux.
 # timeout: 300
-# beside others
 set -u
 . tests/e2e/live.sh
 export LC_ALL=C.UTF-8

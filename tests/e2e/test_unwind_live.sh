@@ -3,7 +3,6 @@
 # Stacks of real programs reach their bottom, and mappings that change under the walk do not lead it astray:
 # the short form of `make test-live`.
 # timeout: 400
-# beside others
 set -u
 if [ "$(id -u)" != 0 ]; then
 	echo "skip - complete stacks of real programs: recording needs root"
