@@ -127,10 +127,13 @@ static void test_errors_name_line_key_and_remedy(void **state)
 	assert_wrong("freq\n", "a.conf:1: 'freq': 'key = value' is expected");
 	assert_wrong("[service x\n", "a.conf:1: '[service x': the closing ']' is missing");
 	assert_wrong("[serv x]\n",
-		     "a.conf:1: section '[serv x]' is none: [service NAME-GLOB] or [sink NAME]");
+		     "a.conf:1: section '[serv x]' is none: [service NAME-GLOB] or [sink NAME] "
+		     "or [policy SELECTOR]");
 	assert_wrong("[service ]\n",
-		     "a.conf:1: section '[service]' is none: [service NAME-GLOB] or [sink NAME]");
-	assert_wrong("[]\n", "a.conf:1: section '[]' is none: [service NAME-GLOB] or [sink NAME]");
+		     "a.conf:1: section '[service]' is none: [service NAME-GLOB] or [sink NAME] "
+		     "or [policy SELECTOR]");
+	assert_wrong("[]\n", "a.conf:1: section '[]' is none: [service NAME-GLOB] or [sink NAME] "
+			     "or [policy SELECTOR]");
 	assert_wrong("[service a]\nfreq = 3\n", "a.conf:2: unknown key 'freq'");
 	assert_wrong("[service a]\nenabld = no\n",
 		     "a.conf:2: unknown key 'enabld' (did you mean 'enabled'?)");
@@ -159,6 +162,58 @@ static void test_policies(void **state)
 	parsed = parse("");
 	assert_true(config_allows(&parsed.config, "ssh"));
 	release(&parsed);
+}
+
+static void assert_wrong_policy(const char *text, const char *why)
+{
+	struct parsed parsed = {.err = 0};
+
+	buf_init(&parsed.why, BUF_NO_MAX);
+	parsed.err = config_parse_policy("p", text, strlen(text), &parsed.config, &parsed.why);
+	assert_int_equal(parsed.err, -EINVAL);
+	assert_string_equal(buf_cstr(&parsed.why), why);
+	release(&parsed);
+}
+
+static void test_rules(void **state)
+{
+	struct parsed parsed = parse("freq = 9\n[policy *]\nfreq = 19\n[service x]\n"
+				     "enabled = no\n[policy service=a*, env = prod]\noff-cpu=no\n");
+	struct buf out;
+
+	buf_init(&out, BUF_NO_MAX);
+	assert_int_equal(parsed.err, 0);
+	assert_int_equal(parsed.target.freq, 9);
+	config_print_sections(&parsed.config, &out);
+	assert_string_equal(buf_cstr(&out), "\n[service x]\nenabled = no\n\n[policy *]\nfreq = 19\n"
+					    "\n[policy service=a*,env=prod]\noff-cpu = no\n");
+	buf_deinit(&out);
+	release(&parsed);
+	assert_wrong("[policy x]\n", "a.conf:1: selector: 'x' is no KEY=GLOB (service, host, or a "
+				     "label of the agent; * alone: every host)");
+}
+
+/* A file of its own has nothing else. */
+static void test_policy_file(void **state)
+{
+	static const char text[] = "# all\n[policy *]\nsamples-per-hour = 40k\n";
+	struct config config;
+	struct buf why;
+
+	buf_init(&why, BUF_NO_MAX);
+	assert_int_equal(config_parse_policy("p", text, strlen(text), &config, &why), 0);
+	assert_int_equal(config.policy.cnt, 1);
+	assert_int_equal(config.policy.rules[0].samples_per_hour, 40000);
+	/* printf '...' | sha256sum */
+	assert_string_equal(config.version, "d912d191f8c6");
+	config_deinit(&config);
+	buf_deinit(&why);
+	assert_wrong_policy("freq = 9\n", "p:1: unknown key 'freq'");
+	assert_wrong_policy("\n[sink x]\n", "p:2: section '[sink x]' is none: [policy SELECTOR]");
+	assert_wrong_policy("[service x]\n",
+			    "p:1: section '[service x]' is none: [policy SELECTOR]");
+	assert_wrong_policy("[policy *]\nfreqq = 9\n",
+			    "p:2: unknown key 'freqq' (did you mean 'freq'?)");
 }
 
 static void test_sinks(void **state)
@@ -275,6 +330,8 @@ int main(void)
 		cmocka_unit_test(test_errors_name_line_key_and_remedy),
 		cmocka_unit_test(test_nul_byte),
 		cmocka_unit_test(test_policies),
+		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_policy_file),
 		cmocka_unit_test(test_sinks),
 		cmocka_unit_test(test_printed_and_read_again),
 		cmocka_unit_test(test_command_line_goes_before_the_file),

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fs.h"
+#include "base/sha256.h"
 
 static const struct opt service_options[] = {
 	{OPT_FLAG, 0, "enabled", .offset = OPT_AT(struct service_policy, enabled, bool),
@@ -30,8 +31,12 @@ static const struct opt sink_options[] = {
 
 static const struct opts_spec sink_spec = {.name = "sink", .options = sink_options};
 
+/* Of a file that has sections alone. */
+static const struct opts_spec no_spec = {.name = "policy",
+					 .options = (const struct opt[]){{OPT_END}}};
+
 /* Whose keys come. */
-enum section { SECTION_NONE, SECTION_SERVICE, SECTION_SINK };
+enum section { SECTION_NONE, SECTION_SERVICE, SECTION_SINK, SECTION_POLICY };
 
 static const struct section_kind {
 	const char *word, *form;
@@ -39,6 +44,7 @@ static const struct section_kind {
 } section_kinds[] = {
 	{"service", "[service NAME-GLOB]", SECTION_SERVICE},
 	{"sink", "[sink NAME]", SECTION_SINK},
+	{"policy", "[policy SELECTOR]", SECTION_POLICY},
 };
 
 enum { SECTION_KIND_CNT = sizeof(section_kinds) / sizeof(*section_kinds) };
@@ -49,6 +55,7 @@ struct parser {
 	const struct opts_spec *spec;
 	void *target;
 	struct config *config;
+	bool is_policy; /* it has that kind of section alone */
 	enum section section; /* keys are of the last one of these */
 	struct buf *why;
 };
@@ -88,14 +95,21 @@ static int add_sink(struct config *config, const char *name)
 	return 0;
 }
 
-/* What @line, "WORD NAME", begins with; *@name_out is the rest. NULL: no kind of section, or no
- * name. */
-static const struct section_kind *find_section(char *line, const char **name_out)
+static bool may_have(const struct parser *par, const struct section_kind *kind)
+{
+	return !par->is_policy || kind->section == SECTION_POLICY;
+}
+
+/* What @line, "WORD NAME", begins with; *@name_out is the rest. NULL: no kind of section that may
+ * be here, or no name. */
+static const struct section_kind *find_section(const struct parser *par, char *line,
+					       char **name_out)
 {
 	for (size_t i = 0; i < SECTION_KIND_CNT; i++) {
 		const size_t len = strlen(section_kinds[i].word);
 
-		if (strncmp(line, section_kinds[i].word, len) || !strchr(" \t", line[len]))
+		if (!may_have(par, &section_kinds[i]) ||
+		    strncmp(line, section_kinds[i].word, len) || !strchr(" \t", line[len]))
 			continue;
 		*name_out = trim(line + len);
 		return **name_out ? &section_kinds[i] : NULL;
@@ -103,12 +117,50 @@ static const struct section_kind *find_section(char *line, const char **name_out
 	return NULL;
 }
 
-/* "[service GLOB]", "[sink NAME]". */
+static void say_which_kinds(struct parser *par, const char *line)
+{
+	const char *between = "";
+
+	say_where(par);
+	buf_printf(par->why, "section '[%.60s]' is none:", line);
+	for (size_t i = 0; i < SECTION_KIND_CNT; i++) {
+		if (!may_have(par, &section_kinds[i]))
+			continue;
+		buf_printf(par->why, "%s %s", between, section_kinds[i].form);
+		between = " or";
+	}
+}
+
+static int add_rule(struct parser *par, char *selector)
+{
+	const size_t start = par->why->len;
+	int err;
+
+	say_where(par);
+	err = policy_begin_rule(&par->config->policy, selector, par->why);
+	if (!err)
+		par->why->len = start;
+	return err;
+}
+
+static int add_section(struct parser *par, enum section section, char *name)
+{
+	switch (section) {
+	case SECTION_SERVICE:
+		return add_policy(par->config, name);
+	case SECTION_SINK:
+		return add_sink(par->config, name);
+	default:
+		return add_rule(par, name);
+	}
+}
+
+/* "[service GLOB]", "[sink NAME]", "[policy SELECTOR]". */
 static int begin_section(struct parser *par, char *line)
 {
 	size_t len = strlen(line);
 	const struct section_kind *kind;
-	const char *name;
+	char *name;
 	int err;
 
 	if (line[len - 1] != ']') {
@@ -118,16 +170,12 @@ static int begin_section(struct parser *par, char *line)
 	}
 	line[len - 1] = '\0';
 	line = trim(line + 1);
-	kind = find_section(line, &name);
+	kind = find_section(par, line, &name);
 	if (!kind) {
-		say_where(par);
-		buf_printf(par->why, "section '[%.60s]' is none:", line);
-		for (size_t i = 0; i < SECTION_KIND_CNT; i++)
-			buf_printf(par->why, "%s %s", i ? " or" : "", section_kinds[i].form);
+		say_which_kinds(par, line);
 		return -EINVAL;
 	}
-	err = kind->section == SECTION_SERVICE ? add_policy(par->config, name)
-					       : add_sink(par->config, name);
+	err = add_section(par, kind->section, name);
 	if (!err)
 		par->section = kind->section;
 	return err;
@@ -145,6 +193,8 @@ static int set_option(struct parser *par, const char *key, const char *value)
 	case SECTION_SINK:
 		return opts_set(&sink_spec, &config->sinks[config->sink_cnt - 1], key, value,
 				par->why);
+	case SECTION_POLICY:
+		return policy_set(&config->policy, key, value, par->why);
 	default:
 		return opts_set(par->spec, par->target, key, value, par->why);
 	}
@@ -179,11 +229,9 @@ static int parse_line(struct parser *par, char *line)
 	return *line == '[' ? begin_section(par, line) : set_key(par, line);
 }
 
-int config_parse(const char *path, const char *text, size_t len, const struct opts_spec *spec,
-		 void *target, struct config *out, struct buf *why)
+static int parse(struct parser *par, const char *text, size_t len)
 {
-	struct parser par = {
-		.path = path, .spec = spec, .target = target, .config = out, .why = why};
+	struct config *out = par->config;
 	char *line, *next;
 	int err = 0;
 
@@ -193,17 +241,54 @@ int config_parse(const char *path, const char *text, size_t len, const struct op
 	memcpy(out->text, text, len);
 	out->text[len] = '\0';
 	for (line = out->text; line && !err; line = next) {
-		par.line++;
+		par->line++;
 		next = memchr(line, '\n', (size_t)(out->text + len - line));
 		if (next)
 			*next++ = '\0';
 		if (strlen(line) < (size_t)((next ? next - 1 : out->text + len) - line)) {
-			say_where(&par);
-			buf_add_str(why, "a NUL byte: this is no text");
+			say_where(par);
+			buf_add_str(par->why, "a NUL byte: this is no text");
 			return -EINVAL;
 		}
-		err = parse_line(&par, line);
+		err = parse_line(par, line);
 	}
+	return err;
+}
+
+int config_parse(const char *path, const char *text, size_t len, const struct opts_spec *spec,
+		 void *target, struct config *out, struct buf *why)
+{
+	struct parser par = {
+		.path = path, .spec = spec, .target = target, .config = out, .why = why};
+
+	return parse(&par, text, len);
+}
+
+int config_parse_policy(const char *path, const char *text, size_t len, struct config *out,
+			struct buf *why)
+{
+	struct parser par = {
+		.path = path, .spec = &no_spec, .config = out, .is_policy = true, .why = why};
+	uint8_t hash[SHA256_BYTES];
+	int err = parse(&par, text, len);
+
+	sha256(text, len, hash);
+	hex_format(hash, CONFIG_VERSION_MAX / 2, out->version);
+	return err;
+}
+
+/* @what it is called in messages. */
+static int read_text(const char *what, const char *path, struct config *out, struct buf *text,
+		     struct buf *why)
+{
+	int err;
+
+	*out = (struct config){.text = NULL};
+	buf_init(text, CONFIG_MAX_BYTES);
+	err = fs_read_file(path, text);
+	if (err)
+		buf_printf(why, "%s '%s': %s", what, path,
+			   err == -EFBIG ? "too large, 1 MiB is possible" : strerror(-err));
 	return err;
 }
 
@@ -211,21 +296,24 @@ int config_read(const char *path, const struct opts_spec *spec, void *target, st
 		struct buf *why)
 {
 	_cleanup_(buf_deinit) struct buf text;
-	int err;
+	int err = read_text("configuration", path, out, &text, why);
 
-	*out = (struct config){.text = NULL};
-	buf_init(&text, CONFIG_MAX_BYTES);
-	err = fs_read_file(path, &text);
-	if (err) {
-		buf_printf(why, "configuration '%s': %s", path,
-			   err == -EFBIG ? "too large, 1 MiB is possible" : strerror(-err));
+	if (err)
 		return err;
-	}
 	return config_parse(path, buf_cstr(&text), text.len, spec, target, out, why);
+}
+
+int config_read_policy(const char *path, struct config *out, struct buf *why)
+{
+	_cleanup_(buf_deinit) struct buf text;
+	int err = read_text("policy", path, out, &text, why);
+
+	return err ? err : config_parse_policy(path, buf_cstr(&text), text.len, out, why);
 }
 
 void config_deinit(struct config *config)
 {
+	policy_deinit(&config->policy);
 	free(config->text);
 	free(config->policies);
 	free(config->sinks);
@@ -238,6 +326,7 @@ void config_print_sections(const struct config *config, struct buf *out)
 		buf_printf(out, "\n[service %s]\n", config->policies[i].glob);
 		opts_print(&service_spec, &config->policies[i], 0, out);
 	}
+	policy_print(&config->policy, out);
 	for (size_t i = 0; i < config->sink_cnt; i++) {
 		buf_printf(out, "\n[sink %s]\n", config->sinks[i].name);
 		opts_print(&sink_spec, &config->sinks[i], 0, out);

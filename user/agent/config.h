@@ -2,7 +2,8 @@
 /*
  * A configuration file: lines "key = value", where every key is an option's long name; a key that
  * is repeated appends where its option does. "[service GLOB]" begins the policy of the services
- * whose names match, "[sink NAME]" a sink. Lines that begin with '#' or ';' are comments.
+ * whose names match, "[policy SELECTOR]" a rule (policy.h), "[sink NAME]" a sink. Lines that begin
+ * with '#' or ';' are comments.
  */
 #ifndef BPFPROF_AGENT_CONFIG_H
 #define BPFPROF_AGENT_CONFIG_H
@@ -11,10 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/policy.h"
 #include "base/buf.h"
 #include "cli/opts.h"
 
-enum { CONFIG_MAX_BYTES = 1 << 20 };
+enum { CONFIG_MAX_BYTES = 1 << 20, CONFIG_VERSION_MAX = 12 + 1 };
 
 /* What is done with the samples of services. */
 struct service_policy {
@@ -33,6 +35,8 @@ struct config {
 	char *text; /* owned: the file, cut into strings, which options borrow */
 	struct service_policy *policies; /* owned */
 	size_t policy_cnt, policy_cap;
+	struct policy policy; /* owned */
+	char version[CONFIG_VERSION_MAX]; /* of a policy: its SHA-256's first hexadecimal digits */
 	struct sink_config *sinks; /* owned */
 	size_t sink_cnt, sink_cap;
 };
@@ -49,6 +53,11 @@ int config_parse(const char *path, const char *text, size_t len, const struct op
  */
 int config_read(const char *path, const struct opts_spec *spec, void *target, struct config *out,
 		struct buf *why);
+
+/* The same of a file that has nothing but sections [policy SELECTOR]. */
+int config_parse_policy(const char *path, const char *text, size_t len, struct config *out,
+			struct buf *why);
+int config_read_policy(const char *path, struct config *out, struct buf *why);
 void config_deinit(struct config *config);
 
 /* Append the sections as they stand in a file. */

@@ -5,6 +5,11 @@
 
 #include <stddef.h>
 
+/* KEY=VALUE that every sample gets; borrowed. */
+struct fixed_label {
+	const char *key, *value;
+};
+
 /*
  * @len bytes of @src into @dst of @size: cut between two UTF-8 characters where they do not fit,
  * control bytes and what is no UTF-8 as '?', always NUL-terminated.

@@ -16,13 +16,9 @@
 #include <stdint.h>
 
 #include "agent/identity.h"
+#include "agent/label_text.h"
 #include "agent/window.h"
 #include "profile/profile.h"
-
-/* KEY=VALUE that every sample gets; borrowed. */
-struct fixed_label {
-	const char *key, *value;
-};
 
 struct relabel_opts {
 	const struct fixed_label *fixed;

@@ -86,7 +86,8 @@ static void add_option(struct buf *out, const struct opt *opt, const void *field
 		add_set(out, opt, field);
 		break;
 	case OPT_PERCENT:
-		buf_printf(out, "%s = %g\n", opt->long_name, *(const double *)field);
+		if (*(const double *)field > 0)
+			buf_printf(out, "%s = %g\n", opt->long_name, *(const double *)field);
 		break;
 	case OPT_CHOICE:
 	case OPT_CHOICES:

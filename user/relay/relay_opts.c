@@ -116,7 +116,7 @@ static int check(const struct relay_opts *opts, const struct opts_args *args, st
 
 	if (args->operands.cnt)
 		buf_printf(why, "unexpected argument '%s'", args->operands.items[0]);
-	else if (opts->config.policy_cnt || opts->config.sink_cnt)
+	else if (opts->config.policy_cnt || opts->config.sink_cnt || opts->config.policy.cnt)
 		buf_printf(why, "configuration '%s': sections are an agent's: a relay has none",
 			   opts->config_path);
 	else if (!opts->tls_cert != !opts->tls_key)
