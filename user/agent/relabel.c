@@ -10,6 +10,7 @@
 #include "agent/label_text.h"
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "profile/profile_import.h"
 
 enum {
@@ -25,6 +26,7 @@ struct source_columns {
 struct whose {
 	uint32_t label_set; /* in the target; PROFILE_NONE: not brought over yet */
 	uint32_t event; /* 0: the clock, and waits */
+	uint32_t share; /* where there are shares */
 	bool is_disabled;
 	bool is_known;
 };
@@ -38,6 +40,7 @@ struct relabeling {
 	struct whose *sets; /* owned: by label set of the source */
 	struct profile_label *labels; /* owned: scratch */
 	size_t label_cap;
+	struct shares shares; /* where the options have them */
 	struct agent_window *out;
 	struct relabel_counts *counts;
 };
@@ -197,7 +200,23 @@ static void find_whose(struct relabeling *rel, uint32_t set_id)
 		};
 	add_others(rel, &cnt, set_id, whose);
 	whose->is_disabled = opts->allows && !opts->allows(opts->policy, id->service.name);
+	if (opts->shares) {
+		whose->share = shares_find(&rel->shares, profile_string(rel->dst, id->service.name),
+					   id->service.name);
+		if (whose->share == PROFILE_NONE)
+			rel->dst->err = -ENOMEM;
+	}
 	whose->label_set = profile_labels(rel->dst, rel->labels, cnt);
+}
+
+/* Of sample @nr; NULL: the target's error is set. */
+static struct whose *whose_of(struct relabeling *rel, size_t nr)
+{
+	const uint32_t set_id = rel->src->samples[nr].label_set;
+
+	if (!rel->sets[set_id].is_known)
+		find_whose(rel, set_id);
+	return rel->dst->err ? NULL : &rel->sets[set_id];
 }
 
 /* --- Samples --- */
@@ -239,21 +258,60 @@ static void leave_out(struct relabeling *rel, uint32_t kinds, const int64_t *val
 			rel->counts->disabled[i] += (uint64_t)values[rel->out->kinds[i].columns[0]];
 }
 
+static bool is_empty(const struct store_kind *kind, const int64_t *values)
+{
+	for (uint32_t i = 0; i < kind->column_cnt; i++)
+		if (values[kind->columns[i]])
+			return false;
+	return true;
+}
+
+/* Of @values, those that the policy leaves; of @kinds, those that have any then. */
+static uint32_t share_out(struct relabeling *rel, uint32_t share, uint32_t kinds, int64_t *values)
+{
+	for (uint32_t i = 0; i < rel->out->kind_cnt; i++) {
+		const struct store_kind *kind = &rel->out->kinds[i];
+
+		if (!(kinds & 1U << i))
+			continue;
+		rel->counts->policy[i] += shares_take(&rel->shares, share, i, kind, values);
+		if (is_empty(kind, values))
+			kinds &= ~(1U << i);
+	}
+	return kinds;
+}
+
+/* What is stored of a service depends on how much there is. */
+static void count_samples(struct relabeling *rel)
+{
+	for (size_t i = 0; i < rel->src->sample_cnt; i++) {
+		const struct whose *whose = whose_of(rel, i);
+
+		if (!whose)
+			return;
+		if (!whose->is_disabled)
+			shares_count(&rel->shares, whose->share, whose->event,
+				     rel->src->values[i * rel->src->value_type_cnt]);
+	}
+}
+
 static void take_sample(struct relabeling *rel, size_t nr)
 {
 	const struct profile_sample *sample = &rel->src->samples[nr];
 	const int64_t *from = rel->src->values + nr * rel->src->value_type_cnt;
-	struct whose *whose = &rel->sets[sample->label_set];
+	const struct whose *whose = whose_of(rel, nr);
 	int64_t values[PROFILE_VALUES_MAX] = {0};
 	uint32_t kinds;
 
-	if (!whose->is_known)
-		find_whose(rel, sample->label_set);
+	if (!whose)
+		return;
 	kinds = take_values(rel, whose, from, values);
 	if (whose->is_disabled) {
 		leave_out(rel, kinds, values);
 		return;
 	}
+	if (rel->opts->shares)
+		kinds = share_out(rel, whose->share, kinds, values);
 	if (kinds)
 		profile_sample(rel->dst, profile_import_stack(&rel->import, sample->stack),
 			       whose->label_set, values);
@@ -265,11 +323,12 @@ static void correct_ledger(const struct relabel_counts *counts, uint32_t event_c
 {
 	for (uint32_t i = 0; i < event_cnt && i < ledger->event_cnt; i++) {
 		struct ledger_event *event = &ledger->events[i];
+		const uint64_t out = counts->disabled[i] + counts->policy[i];
 
-		if (!counts->disabled[i] || counts->disabled[i] > event->sum.recorded)
+		if (!out || out > event->sum.recorded)
 			continue;
-		event->sum.recorded -= counts->disabled[i];
-		event->sum.filtered += counts->disabled[i];
+		event->sum.recorded -= out;
+		event->sum.filtered += out;
 		event->per_cpu_cnt = 0;
 	}
 }
@@ -280,12 +339,25 @@ static int take_all(struct relabeling *rel)
 	rel->dst->period = rel->src->period;
 	rel->dst->time_ns = rel->src->time_ns;
 	rel->dst->duration_ns = rel->src->duration_ns;
+	if (rel->opts->shares)
+		count_samples(rel);
 	for (size_t i = 0; i < rel->src->sample_cnt && !rel->dst->err; i++)
 		take_sample(rel, i);
 	for (size_t i = 0; i < rel->out->kind_cnt; i++)
 		rel->out->sample_cnt +=
 			(uint64_t)profile_total(rel->dst, rel->out->kinds[i].columns[0]);
 	return rel->dst->err;
+}
+
+/* What the caller's options of shares do not say. */
+static void begin_shares(struct relabeling *rel)
+{
+	struct shares_opts opts = *rel->opts->shares;
+
+	opts.duration_ns = rel->src->duration_ns;
+	opts.clock_hz = rel->src->period > 0 ? (double)NSEC_PER_SEC / (double)rel->src->period : 0;
+	opts.waits_kind = rel->opts->has_waits ? off_cpu_kind(rel) : PROFILE_NONE;
+	shares_init(&rel->shares, &opts);
 }
 
 int relabel(const struct profile *src, const struct relabel_opts *opts, struct ledger *ledger,
@@ -302,6 +374,8 @@ int relabel(const struct profile *src, const struct relabel_opts *opts, struct l
 	int err;
 
 	*counts = (struct relabel_counts){.disabled = {0}};
+	if (opts->shares)
+		begin_shares(&rel);
 	out->kind_cnt = 0;
 	out->sample_cnt = 0;
 	rel.dst = out->prof = malloc(sizeof(*out->prof));
@@ -318,6 +392,7 @@ int relabel(const struct profile *src, const struct relabel_opts *opts, struct l
 		err = take_all(&rel);
 		profile_import_deinit(&rel.import);
 	}
+	shares_deinit(&rel.shares);
 	free(rel.sets);
 	free(rel.labels);
 	if (!err)

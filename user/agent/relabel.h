@@ -2,7 +2,8 @@
 /*
  * From the profile of a window as capture hands it out, with its names and finished waits, to what
  * is stored: each label set, which names a process by its numbers, becomes one that names the
- * service; value types are ordered by kind; services that are not enabled are left out.
+ * service; value types are ordered by kind; services that are not enabled are left out, and of
+ * others what the policy in force does not want (shares.h).
  *
  *	in	comm=worker pid=4711 start=99 cgroup=1234 [event=...] [state=... cause=...]
  *	out	comm=worker service=shop version=1.2 unit=shop.service cgroup=/system.slice/...
@@ -17,6 +18,7 @@
 
 #include "agent/identity.h"
 #include "agent/label_text.h"
+#include "agent/shares.h"
 #include "agent/window.h"
 #include "profile/profile.h"
 
@@ -29,6 +31,9 @@ struct relabel_opts {
 	/* May its samples be stored? NULL: all may. */
 	bool (*allows)(const void *policy, const char *service);
 	const void *policy;
+	/* What share of each service is stored; what is in the profile, relabel() knows by itself.
+	 * NULL: all. */
+	const struct shares_opts *shares;
 	/* Of the events that were sampled, their names; the first is the clock. */
 	const char *const *events;
 	uint32_t event_cnt;
@@ -38,6 +43,7 @@ struct relabel_opts {
 /* Samples that were left out, by kind: index of a window's kinds. */
 struct relabel_counts {
 	uint64_t disabled[STORE_KINDS_MAX];
+	uint64_t policy[STORE_KINDS_MAX]; /* by the policy in force */
 };
 
 /* Whose @label_set of @prof is; fields that it does not have are 0. */
