@@ -300,6 +300,37 @@ static void test_command_line_goes_before_the_file(void **state)
 	buf_deinit(&why);
 }
 
+/* What a policy says of this host goes before the options. */
+static void test_policy_goes_before_options(void **state)
+{
+	char path[] = "/tmp/bpfprof-policy-XXXXXX";
+	_cleanup_close_ int fd = mkstemp(path);
+	static const char text[] = "[policy *]\nfreq = 49\nevent = page-faults\n[policy env=dev]\n"
+				   "freq = 97\n[policy env=prod]\nfreq = 29\noff-cpu = no\n"
+				   "[policy service=x]\nfreq = 1\n";
+	char *argv[] = {"--policy",    path,	  "-F",	      "7", "-e",
+			"page-faults", "--label", "env=prod", NULL};
+	struct agent_opts opts;
+	struct buf why;
+
+	buf_init(&why, BUF_NO_MAX);
+	assert_true(fd >= 0 && write(fd, text, sizeof(text) - 1) == sizeof(text) - 1);
+	assert_int_equal(agent_opts_reload(&opts, 8, argv, &why), 0);
+	assert_int_equal(opts.record.freq_hz, 29);
+	assert_false(opts.off_cpu);
+	assert_int_equal(opts.record.events.cnt, 1);
+	assert_int_equal(opts.policy.cnt, 4);
+	agent_opts_deinit(&opts);
+	assert_int_equal(ftruncate(fd, 5), 0);
+	assert_int_equal(agent_opts_reload(&opts, 8, argv, &why), -EINVAL);
+	assert_non_null(strstr(buf_cstr(&why), ":1: "));
+	buf_reset(&why);
+	unlink(path);
+	assert_int_equal(agent_opts_reload(&opts, 8, argv, &why), -ENOENT);
+	assert_non_null(strstr(buf_cstr(&why), "policy '/tmp/"));
+	buf_deinit(&why);
+}
+
 static void assert_refused(const char *option, const char *value, const char *part)
 {
 	char *argv[] = {(char *)option, (char *)value, NULL};
@@ -335,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_sinks),
 		cmocka_unit_test(test_printed_and_read_again),
 		cmocka_unit_test(test_command_line_goes_before_the_file),
+		cmocka_unit_test(test_policy_goes_before_options),
 		cmocka_unit_test(test_refusals),
 	};
 

@@ -20,8 +20,8 @@
 
 /* Whoever runs is looked up that often, and the manager's watchdog told. */
 #define SLICE_NS NSEC_PER_SEC
-/* Is the file that forbids recording still there? */
-#define FORBIDDEN_LOOK_MS 2000
+/* While nothing may be recorded: may it again? */
+#define PAUSE_LOOK_NS (2 * NSEC_PER_SEC)
 
 /* --- Set-up --- */
 
@@ -72,6 +72,7 @@ static int init(struct agent *agent)
 	spool_init(&agent->spool, &sink, SPOOL_MAX_BYTES);
 	if (gethostname(agent->host, sizeof(agent->host) - 1))
 		agent->host[0] = '\0';
+	agent_policy_note(agent, agent->opts);
 	err = agent_set_labels(agent, agent->opts);
 	err = err ? err : identities_init(&agent->identities, cgroup_root());
 	agent->memory = name_memory_new();
@@ -79,7 +80,7 @@ static int init(struct agent *agent)
 		log_error("agent: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	err = events_open(&agent->events, agent->opts->config_path);
+	err = events_open(&agent->events, agent->opts->config_path, agent->opts->policy_path);
 	if (err)
 		log_error("signals, or the configuration's folder: %s", strerror(-err));
 	return err;
@@ -153,25 +154,53 @@ static uint64_t earlier(uint64_t one, uint64_t two)
 	return one < two ? one : two;
 }
 
-/* Recording is forbidden for now: what is recorded is stored, then we wait until it no longer is.
- * 0, or negative errno after log_error(). */
-static int wait_while_forbidden(struct agent *agent)
+static bool is_forbidden(const struct agent *agent)
+{
+	return guard_file_counts(LEDGER_STOP_FILE, NULL);
+}
+
+static bool is_off(const struct agent *agent)
+{
+	return !agent_policy_records(agent);
+}
+
+static void take_reload(struct agent *agent)
+{
+	if (agent->events.reloads) {
+		agent->events.reloads = false;
+		agent_reload(agent);
+	}
+}
+
+/* Until it is looked again whether something may be recorded. */
+static int pause_ms(const struct agent *agent)
+{
+	const uint64_t now_ns = clock_monotonic_ns();
+	const uint64_t until_ns = earlier(now_ns + PAUSE_LOOK_NS, agent_policy_change_ns(agent));
+
+	return until_ns > now_ns ? (int)((until_ns - now_ns) / NSEC_PER_MSEC) + 1 : 0;
+}
+
+/* Nothing may be recorded for now: what is recorded is stored, then we wait while @holds. 0, or
+ * negative errno after log_error(). */
+static int pause_while(struct agent *agent, bool (*holds)(const struct agent *agent))
 {
 	struct agent_recording old = agent->recording;
 	int err;
 
-	log_warn("agent: root's file '%s' forbids recording: waiting until it is gone",
-		 LEDGER_STOP_FILE);
 	old.ends = true;
 	agent_recording_stop(&old);
 	err = agent_take_window(agent, &old, true);
 	agent_recording_end(&old);
 	agent->recording = (struct agent_recording){.pin_dir = NULL};
-	while (!err && !agent->events.ends && guard_file_counts(LEDGER_STOP_FILE, NULL)) {
-		struct pollfd fd = {.fd = agent->events.signal_fd, .events = POLLIN};
+	while (!err && !agent->events.ends && holds(agent)) {
+		struct pollfd fd = {.fd = agent->events.wake_fd, .events = POLLIN};
 
-		poll(&fd, 1, FORBIDDEN_LOOK_MS);
+		agent_policy_tell(agent);
+		metrics_set(&agent->metrics, &agent->values);
+		poll(&fd, 1, pause_ms(agent));
 		events_take(&agent->events);
+		take_reload(agent);
 		notify_send(&agent->notify, "WATCHDOG=1");
 		atomic_store(&agent->round_ns, clock_monotonic_ns());
 	}
@@ -181,6 +210,20 @@ static int wait_while_forbidden(struct agent *agent)
 	if (!err)
 		tell_start(agent);
 	return err;
+}
+
+static int wait_while_forbidden(struct agent *agent)
+{
+	log_warn("agent: root's file '%s' forbids recording: waiting until it is gone",
+		 LEDGER_STOP_FILE);
+	return pause_while(agent, is_forbidden);
+}
+
+static int wait_while_off(struct agent *agent)
+{
+	log_info("policy: nothing is recorded for now");
+	notify_send(&agent->notify, "STATUS=off by the policy");
+	return pause_while(agent, is_off);
 }
 
 /* One slice of a window that ends at *@window_ns, which is set to now where the kernel's side is
@@ -220,15 +263,18 @@ static int run(struct agent *agent)
 	int err = 0;
 
 	while (!err && !agent->is_broken && !agent->events.ends) {
+		if (is_off(agent)) {
+			err = wait_while_off(agent);
+			window_ns = clock_monotonic_ns() + agent->opts->record.interval_ns;
+			continue;
+		}
+		window_ns = earlier(window_ns, agent_policy_change_ns(agent));
 		err = run_slice(agent, &window_ns);
 		if (err || agent->events.ends)
 			break;
-		if (agent->events.reloads) {
-			agent->events.reloads = false;
-			agent_reload(agent);
-			window_ns = earlier(window_ns,
-					    clock_monotonic_ns() + agent->opts->record.interval_ns);
-		}
+		take_reload(agent);
+		window_ns =
+			earlier(window_ns, clock_monotonic_ns() + agent->opts->record.interval_ns);
 		if (clock_monotonic_ns() < window_ns)
 			continue;
 		err = agent_take_window(agent, &agent->recording, false);

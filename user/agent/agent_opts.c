@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -31,6 +32,14 @@ static const struct opt agent_options[] = {
 		 "[service GLOB] with 'enabled = no' leaves services out"},
 	{OPT_FLAG, 0, "check-config", AT(check_config, bool), .flags = OPT_NOT_IN_FILE,
 	 .help = "print the configuration that would be in force, and end"},
+
+	{OPT_STRING, 0, "policy", "FILE", AT(policy_path, const char *),
+	 .flags = OPT_IS_FILE | OPT_LIVE,
+	 .help = "rules for hosts and services, read again as the configuration is: [policy "
+		 "KEY=GLOB,...] (or *; host, service, or a label), then enabled, freq, off-cpu, "
+		 "event, hours (per cent of them, by a hash of host and hour), samples-per-hour "
+		 "(of a service) and keep-until (a time); the last rule that matches decides, "
+		 "before the options"},
 
 	{OPT_GROUP, .help = "The store"},
 	{OPT_STRING, 0, "store", "PATH", AT(store, const char *), .flags = OPT_IS_FILE,
@@ -239,6 +248,52 @@ static bool is_place(const char *address)
 	return !strcmp(address, AGENT_LISTEN_NONE) || !web_place_parse(address, &place);
 }
 
+struct policy_facts agent_opts_facts(const struct agent_opts *opts)
+{
+	return (struct policy_facts){
+		.labels = opts->fixed, .label_cnt = opts->fixed_cnt, .host = opts->host};
+}
+
+static bool has_event(const struct agent_opts *opts, const char *event)
+{
+	for (size_t i = 0; i < opts->record.events.cnt; i++)
+		if (!strcmp(opts->record.events.items[i], event))
+			return true;
+	return false;
+}
+
+static int apply_rule(struct agent_opts *opts, const struct policy_rule *rule, struct buf *why)
+{
+	int err = 0;
+
+	if (rule->freq_hz)
+		opts->record.freq_hz = rule->freq_hz;
+	if (rule->off_cpu.text)
+		opts->off_cpu = rule->off_cpu.bits;
+	for (size_t i = 0; i < rule->events.cnt && !err; i++)
+		if (!has_event(opts, rule->events.items[i]))
+			err = opts_set(&agent_spec, opts, "event", rule->events.items[i], why);
+	return err;
+}
+
+/* What it has this host record, which is known when its labels are. */
+static int apply_policy(struct agent_opts *opts, struct buf *why)
+{
+	const struct policy_facts facts = agent_opts_facts(opts);
+	int err = policy_join(&opts->policy, &opts->config.policy);
+
+	if (gethostname(opts->host, sizeof(opts->host) - 1))
+		opts->host[0] = '\0';
+	err = err ? err : policy_join(&opts->policy, &opts->policy_file.policy);
+	for (size_t i = 0; i < opts->policy.cnt && !err; i++) {
+		const struct policy_rule *rule = &opts->policy.rules[i];
+
+		if (!policy_rule_is_of_services(rule) && policy_rule_is_of_host(rule, &facts))
+			err = apply_rule(opts, rule, why);
+	}
+	return err;
+}
+
 static int check(struct agent_opts *opts, const struct opts_args *args, struct buf *why)
 {
 	int err = 0;
@@ -261,10 +316,11 @@ static int check(struct agent_opts *opts, const struct opts_args *args, struct b
 		err = 1;
 	if (!err)
 		return -EINVAL;
-	err = record_check_rate(&opts->record, why);
+	err = take_labels(opts, why);
+	err = err ? err : apply_policy(opts, why);
+	err = err ? err : record_check_rate(&opts->record, why);
 	err = err ? err : record_check_events(&opts->record, why);
-	err = err ? err : check_sinks(opts, why);
-	return err ? err : take_labels(opts, why);
+	return err ? err : check_sinks(opts, why);
 }
 
 /* What record's part makes of it. */
@@ -292,6 +348,8 @@ static int parse(struct agent_opts *opts, int argc, char **argv, struct opts_arg
 		err = config_read(first.config_path, &agent_spec, opts, &opts->config, why);
 	opts_deinit(&agent_spec, &first, args);
 	err = err ? err : opts_parse(&agent_spec, argc, argv, opts, args, why);
+	if (!err && opts->policy_path)
+		err = config_read_policy(opts->policy_path, &opts->policy_file, why);
 	err = err ? err : check(opts, args, why);
 	if (!err)
 		derive(opts);
@@ -346,6 +404,8 @@ void agent_opts_deinit(struct agent_opts *opts)
 		free((char *)opts->record.cgroup_paths.items[i]);
 	free(opts->record.cgroup_paths.items);
 	opts_deinit(&agent_spec, opts, &none);
+	policy_drop(&opts->policy);
+	config_deinit(&opts->policy_file);
 	config_deinit(&opts->config);
 	free(opts->fixed);
 	free(opts->label_text);

@@ -23,6 +23,7 @@ struct agent_listen {
 struct agent_opts {
 	const char *config_path; /* NULL: none */
 	bool check_config;
+	const char *policy_path; /* NULL: none */
 	const char *store;
 	uint64_t retain_ns, max_store_bytes, compact_after_ns; /* 0: no bound, never */
 	bool off_cpu, inlines;
@@ -36,13 +37,17 @@ struct agent_opts {
 	struct record_opts record;
 
 	struct config config; /* what the fields borrow from, and policies */
+	struct config policy_file; /* the same of the policy */
+	struct policy policy; /* the rules of both; dropped */
+	char host[65]; /* as the kernel has it */
 	struct fixed_label *fixed; /* owned: of labels */
 	char *label_text; /* owned: what @fixed borrows */
 	size_t fixed_cnt;
 };
 
 /*
- * Defaults, then the file of --config, then the command line. True: go on. False: leave with
+ * Defaults, then the file of --config, then the command line, then the policy. True: go on. False:
+ * leave with
  * *@status_out. Release with agent_opts_deinit() in either case.
  */
 bool agent_opts_parse(struct agent_opts *opts, int argc, char **argv, int *status_out);
@@ -53,6 +58,9 @@ bool agent_opts_parse(struct agent_opts *opts, int argc, char **argv, int *statu
  */
 int agent_opts_reload(struct agent_opts *opts, int argc, char **argv, struct buf *why);
 void agent_opts_deinit(struct agent_opts *opts);
+
+/* Whom the policy's rules are matched with; borrowed. */
+struct policy_facts agent_opts_facts(const struct agent_opts *opts);
 
 /* Append the configuration in force, as a file would have it. */
 void agent_opts_print(const struct agent_opts *opts, struct buf *out);

@@ -85,6 +85,7 @@ struct agent {
 	struct rate_cost cost; /* in the last windows that were judged */
 	struct memory_bound memory_bound;
 	atomic_bool is_store_ill; /* it was told */
+	uint64_t policy_since_ns; /* CLOCK_MONOTONIC: since when the policy is in force */
 	bool is_broken; /* no recording goes on, and none could be begun */
 	_Atomic uint64_t round_ns; /* CLOCK_MONOTONIC: when the loop came round last */
 
@@ -198,6 +199,20 @@ struct rate_opts agent_rate_opts(const struct agent_opts *opts);
 
 /* The labels that all samples get, from the options in force. 0 or -ENOMEM. */
 int agent_set_labels(struct agent *agent, const struct agent_opts *opts);
+
+/* --- agent_policy.c --- */
+
+/* Does the policy have us record now? */
+bool agent_policy_records(const struct agent *agent);
+
+/* CLOCK_MONOTONIC at which that may be otherwise; UINT64_MAX: never. */
+uint64_t agent_policy_change_ns(const struct agent *agent);
+
+/* Another one is in force, or the first. */
+void agent_policy_note(struct agent *agent, const struct agent_opts *fresh);
+
+/* What is told of it, into agent->values. */
+void agent_policy_tell(struct agent *agent);
 
 /* --- agent_web.c --- */
 

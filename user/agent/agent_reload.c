@@ -55,6 +55,10 @@ static void keep_what_is_open(const struct agent *agent, const struct agent_opts
 	if (strcmp(one->address, other->address))
 		log_warn("configuration: another address takes effect when the agent is started "
 			 "again");
+	if (agent->opts->policy_path && fresh->policy_path &&
+	    strcmp(agent->opts->policy_path, fresh->policy_path))
+		log_warn("configuration: another policy is in force, but is read again by itself "
+			 "only when the agent is started again");
 	if (!agent_opts_ship_alike(agent->opts, fresh))
 		log_warn("configuration: other sinks take effect when the agent is started again");
 }
@@ -67,6 +71,25 @@ static int change_rate(struct agent *agent)
 	return err ? err : capture_set_freq(agent->recording.clock.capture, agent->rate.hz);
 }
 
+/* The same as apply() while nothing is recorded: could it be? */
+static int apply_in_pause(struct agent *agent, const struct agent_opts *fresh,
+			  const struct rate_opts *wanted)
+{
+	struct rate before = agent->rate;
+	struct agent_recording trial;
+	int err;
+
+	rate_init(&agent->rate, wanted);
+	if (agent_opts_events_alike(agent->opts, fresh))
+		return 0;
+	err = agent_recording_open(agent, fresh, NULL, &trial);
+	if (err)
+		agent->rate = before;
+	else
+		agent_recording_end(&trial);
+	return err;
+}
+
 /* Make @fresh what is in force. 0, or negative errno after log_error(): the old one is. */
 static int apply(struct agent *agent, const struct agent_opts *fresh)
 {
@@ -75,6 +98,8 @@ static int apply(struct agent *agent, const struct agent_opts *fresh)
 	bool is_alike = agent_opts_record_alike(agent->opts, fresh);
 	int err = 0;
 
+	if (!agent->recording.clock.capture)
+		return apply_in_pause(agent, fresh, &wanted);
 	if (!is_alike || before.opts.max_hz != wanted.max_hz)
 		rate_init(&agent->rate, &wanted);
 	if (!agent_opts_events_alike(agent->opts, fresh))
@@ -88,6 +113,14 @@ static int apply(struct agent *agent, const struct agent_opts *fresh)
 	return err;
 }
 
+/* What was recorded under a policy is stored by it. 0, or negative errno after log_error(). */
+static int end_policy(struct agent *agent, const struct agent_opts *fresh)
+{
+	if (!agent->recording.clock.capture || (!agent->opts->policy.cnt && !fresh->policy.cnt))
+		return 0;
+	return agent_take_window(agent, &agent->recording, false);
+}
+
 void agent_reload(struct agent *agent)
 {
 	struct agent_opts fresh, old;
@@ -96,15 +129,19 @@ void agent_reload(struct agent *agent)
 	buf_init(&why, BUF_NO_MAX);
 	if (agent_opts_reload(&fresh, agent->argc, agent->argv, &why)) {
 		log_warn("configuration: %s; the one before stays in force", buf_cstr(&why));
+		agent->values.refused++;
 		return;
 	}
 	keep_what_is_open(agent, &fresh);
-	if (record_targets_check(&fresh.record) || apply(agent, &fresh)) {
+	if (record_targets_check(&fresh.record) || end_policy(agent, &fresh) ||
+	    apply(agent, &fresh)) {
 		log_warn("configuration: the one before stays in force");
+		agent->values.refused++;
 		agent_opts_deinit(&fresh);
 		return;
 	}
 	old = *agent->opts;
+	agent_policy_note(agent, &fresh);
 	*agent->opts = fresh;
 	memory_bound_init(&agent->memory_bound, fresh.record.max_memory_bytes);
 	/* The next window's labels, and the old ones are borrowed from the old options. */

@@ -57,6 +57,14 @@ static int relabel_window(struct agent *agent, struct agent_recording *rec,
 			  const struct raw_window *raw, struct agent_window *out)
 {
 	const struct config *config = &agent->opts->config;
+	const struct policy *policy = &agent->opts->policy;
+	const struct shares_opts shares = {
+		.policy = policy,
+		.facts = agent_opts_facts(agent->opts),
+		/* A window begins and ends where hours do, about. */
+		.now_ns = raw->prof->time_ns + raw->prof->duration_ns / 2,
+		.seed = raw->prof->time_ns,
+	};
 	const struct relabel_opts opts = {
 		.fixed = agent->fixed,
 		.fixed_cnt = agent->fixed_cnt,
@@ -64,6 +72,7 @@ static int relabel_window(struct agent *agent, struct agent_recording *rec,
 		.arg = agent,
 		.allows = config->policy_cnt ? allows : NULL,
 		.policy = config,
+		.shares = policy->cnt ? &shares : NULL,
 		.events = rec->events,
 		.event_cnt = rec->event_cnt,
 		.has_waits = raw->off_cpu,
@@ -75,8 +84,9 @@ static int relabel_window(struct agent *agent, struct agent_recording *rec,
 		int64_t kept = profile_total(out->prof, out->kinds[i].columns[0]);
 
 		metric_count_add(&agent->values.seen, out->kinds[i].name,
-				 (uint64_t)kept + counts.disabled[i]);
+				 (uint64_t)kept + counts.disabled[i] + counts.policy[i]);
 		metric_count_add(&agent->values.dropped, "disabled", counts.disabled[i]);
+		metric_count_add(&agent->values.dropped, "policy", counts.policy[i]);
 	}
 	return err;
 }
@@ -181,6 +191,7 @@ static void publish(struct agent *agent, const struct ledger *ledger)
 	values->bpf_s += (double)ledger->cost.bpf_run_ns / NSEC_PER_SEC;
 	values->kernel_bytes = ledger->cost.kernel_bytes;
 	take_shipped(agent, now_ns);
+	agent_policy_tell(agent);
 	metrics_set(&agent->metrics, values);
 	notify_send(
 		&agent->notify,

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
@@ -30,18 +31,15 @@ static struct events_stamp stamp_of(const char *path)
 
 /* Its folder: editors, and whoever hands out configurations, put a new file in the old one's place.
  */
-static int watch_file(struct agent_events *events, const char *path)
+static int watch_file(const struct agent_events *events, struct events_file *file)
 {
 	char folder[PATH_MAX];
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(file->path, '/');
 
-	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path + 1) : 1,
-		 slash ? path : ".");
-	events->path = path;
-	events->stamp = stamp_of(path);
-	events->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (events->inotify_fd < 0 ||
-	    inotify_add_watch(events->inotify_fd, folder,
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - file->path + 1) : 1,
+		 slash ? file->path : ".");
+	file->stamp = stamp_of(file->path);
+	if (inotify_add_watch(events->inotify_fd, folder,
 			      IN_CLOSE_WRITE | IN_MOVED_TO | IN_CREATE) < 0)
 		return -errno;
 	return 0;
@@ -54,12 +52,33 @@ static int poll_for(int epoll_fd, int fd)
 	return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-int events_open(struct agent_events *events, const char *path)
+static int watch_files(struct agent_events *events)
 {
-	sigset_t set;
 	int err = 0;
 
-	*events = (struct agent_events){.wake_fd = -1, .signal_fd = -1, .inotify_fd = -1};
+	events->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (events->inotify_fd < 0)
+		return -errno;
+	for (size_t i = 0; i < EVENTS_FILES_MAX && !err; i++)
+		if (events->files[i].path)
+			err = watch_file(events, &events->files[i]);
+	return err ? err : poll_for(events->wake_fd, events->inotify_fd);
+}
+
+int events_open(struct agent_events *events, const char *config, const char *policy)
+{
+	sigset_t set;
+	int err;
+
+	*events = (struct agent_events){
+		.wake_fd = -1,
+		.signal_fd = -1,
+		.inotify_fd = -1,
+	};
+	events->files[0].path = config ? strdup(config) : NULL;
+	events->files[1].path = policy ? strdup(policy) : NULL;
+	if ((config && !events->files[0].path) || (policy && !events->files[1].path))
+		return -ENOMEM;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -69,13 +88,8 @@ int events_open(struct agent_events *events, const char *path)
 	events->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (events->wake_fd < 0 || events->signal_fd < 0)
 		return -errno;
-	if (path)
-		err = watch_file(events, path);
-	if (!err)
-		err = poll_for(events->wake_fd, events->signal_fd);
-	if (!err && path)
-		err = poll_for(events->wake_fd, events->inotify_fd);
-	return err;
+	err = poll_for(events->wake_fd, events->signal_fd);
+	return err || (!config && !policy) ? err : watch_files(events);
 }
 
 void events_close(struct agent_events *events)
@@ -85,24 +99,32 @@ void events_close(struct agent_events *events)
 	for (size_t i = 0; i < sizeof(fds) / sizeof(*fds); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
+	for (size_t i = 0; i < EVENTS_FILES_MAX; i++)
+		free(events->files[i].path);
 }
 
-static void take_file(struct agent_events *events)
+/* Is it another than it was? What is not there now may be about to come. */
+static bool take_file(struct events_file *file)
+{
+	struct events_stamp now = {.ino = 0};
+
+	if (file->path)
+		now = stamp_of(file->path);
+	if (!now.ino || !memcmp(&now, &file->stamp, sizeof(now)))
+		return false;
+	file->stamp = now;
+	return true;
+}
+
+static void take_files(struct agent_events *events)
 {
 	char told[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
-	struct events_stamp now;
 	bool is_told = false;
 
 	while (read(events->inotify_fd, told, sizeof(told)) > 0)
 		is_told = true;
-	if (!is_told)
-		return;
-	now = stamp_of(events->path);
-	/* What is not there now may be about to come. */
-	if (!now.ino || !memcmp(&now, &events->stamp, sizeof(now)))
-		return;
-	events->stamp = now;
-	events->reloads = true;
+	for (size_t i = 0; i < EVENTS_FILES_MAX && is_told; i++)
+		events->reloads |= take_file(&events->files[i]);
 }
 
 void events_take(struct agent_events *events)
@@ -116,5 +138,5 @@ void events_take(struct agent_events *events)
 			events->ends = true;
 	}
 	if (events->inotify_fd >= 0)
-		take_file(events);
+		take_files(events);
 }

@@ -45,6 +45,10 @@ struct metrics_values {
 	uint64_t kernel_bytes;
 	uint64_t freq_hz;
 	uint64_t store_errors; /* attempts that failed */
+	uint64_t is_recording; /* 1; 0: it is forbidden, or off by the policy */
+	struct metric_counts policy; /* the version in force as the name */
+	double policy_age_s;
+	uint64_t refused; /* configurations and policies */
 	/* Of each sink */
 	struct metric_counts acked, retries, quarantined, rejected, dict_rows, sent_bytes;
 	struct metric_counts lag_windows, lag_s, ship_cpu_ms, uploads, upload_bytes;
