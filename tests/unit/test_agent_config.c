@@ -276,7 +276,7 @@ static void test_command_line_goes_before_the_file(void **state)
 
 	buf_init(&why, BUF_NO_MAX);
 	assert_true(fd >= 0 && write(fd, text, sizeof(text) - 1) == sizeof(text) - 1);
-	assert_int_equal(agent_opts_reload(&opts, 6, argv, &why), 0);
+	assert_int_equal(agent_opts_reload(&opts, 6, argv, true, &why), 0);
 	assert_int_equal(opts.record.freq_hz, 7);
 	assert_int_equal(opts.record.interval_ns, 20000000000ULL);
 	assert_int_equal(opts.fixed_cnt, 2);
@@ -285,17 +285,17 @@ static void test_command_line_goes_before_the_file(void **state)
 	assert_string_equal(opts.fixed[1].key, "team");
 
 	/* What may change while it goes on, and what may not. */
-	assert_int_equal(agent_opts_reload(&other, 4, argv, &why), 0);
+	assert_int_equal(agent_opts_reload(&other, 4, argv, true, &why), 0);
 	assert_true(agent_opts_record_alike(&opts, &other));
 	agent_opts_deinit(&other);
 	argv[2] = "-e";
 	argv[3] = "page-faults";
-	assert_int_equal(agent_opts_reload(&other, 4, argv, &why), 0);
+	assert_int_equal(agent_opts_reload(&other, 4, argv, true, &why), 0);
 	assert_false(agent_opts_record_alike(&opts, &other));
 	agent_opts_deinit(&other);
 	agent_opts_deinit(&opts);
 	unlink(path);
-	assert_int_equal(agent_opts_reload(&opts, 4, argv, &why), -ENOENT);
+	assert_int_equal(agent_opts_reload(&opts, 4, argv, true, &why), -ENOENT);
 	assert_non_null(strstr(buf_cstr(&why), path));
 	buf_deinit(&why);
 }
@@ -315,18 +315,18 @@ static void test_policy_goes_before_options(void **state)
 
 	buf_init(&why, BUF_NO_MAX);
 	assert_true(fd >= 0 && write(fd, text, sizeof(text) - 1) == sizeof(text) - 1);
-	assert_int_equal(agent_opts_reload(&opts, 8, argv, &why), 0);
+	assert_int_equal(agent_opts_reload(&opts, 8, argv, true, &why), 0);
 	assert_int_equal(opts.record.freq_hz, 29);
 	assert_false(opts.off_cpu);
 	assert_int_equal(opts.record.events.cnt, 1);
 	assert_int_equal(opts.policy.cnt, 4);
 	agent_opts_deinit(&opts);
 	assert_int_equal(ftruncate(fd, 5), 0);
-	assert_int_equal(agent_opts_reload(&opts, 8, argv, &why), -EINVAL);
+	assert_int_equal(agent_opts_reload(&opts, 8, argv, true, &why), -EINVAL);
 	assert_non_null(strstr(buf_cstr(&why), ":1: "));
 	buf_reset(&why);
 	unlink(path);
-	assert_int_equal(agent_opts_reload(&opts, 8, argv, &why), -ENOENT);
+	assert_int_equal(agent_opts_reload(&opts, 8, argv, true, &why), -ENOENT);
 	assert_non_null(strstr(buf_cstr(&why), "policy '/tmp/"));
 	buf_deinit(&why);
 }
@@ -338,7 +338,7 @@ static void assert_refused(const char *option, const char *value, const char *pa
 	struct buf why;
 
 	buf_init(&why, BUF_NO_MAX);
-	assert_int_equal(agent_opts_reload(&opts, 2, argv, &why), -EINVAL);
+	assert_int_equal(agent_opts_reload(&opts, 2, argv, true, &why), -EINVAL);
 	assert_non_null(strstr(buf_cstr(&why), part));
 	buf_deinit(&why);
 }

@@ -25,18 +25,21 @@
 
 /* --- Set-up --- */
 
-/* Its folder is made, if only that is missing: root's alone. */
-static int open_store(struct agent *agent)
+/* Its folder, if only that is missing: root's alone. */
+static void make_store_folder(const struct agent_opts *opts)
 {
-	static const char scheme[] = "sqlite:";
-	const char *path = agent->opts->store;
-	const char *file = strncmp(path, scheme, strlen(scheme)) ? path : path + strlen(scheme);
-	const char *slash = strrchr(file, '/');
+	const char *file = agent_opts_store_file(opts), *slash = strrchr(file, '/');
 	char *folder = slash && slash != file ? strndup(file, (size_t)(slash - file)) : NULL;
 
 	if (folder)
 		mkdir(folder, 0700);
 	free(folder);
+}
+
+static int open_store(struct agent *agent)
+{
+	const char *file = agent_opts_store_file(agent->opts);
+
 	agent->store_path = strdup(file);
 	return agent->store_path ? store_open(file, STORE_WRITE, &agent->store) : -ENOMEM;
 }
@@ -80,9 +83,12 @@ static int init(struct agent *agent)
 		log_error("agent: %s", strerror(ENOMEM));
 		return -ENOMEM;
 	}
-	err = events_open(&agent->events, agent->opts->config_path, agent->opts->policy_path);
+	err = events_open(&agent->events, agent->opts->config_path,
+			  agent_opts_policy_file(agent->opts));
 	if (err)
 		log_error("signals, or the configuration's folder: %s", strerror(-err));
+	/* One may have been fetched since the options were read. */
+	agent->events.reloads = agent_opts_policy_is_url(agent->opts);
 	return err;
 }
 
@@ -99,6 +105,7 @@ static void open_notify(struct agent *agent)
 
 static void deinit(struct agent *agent)
 {
+	policy_fetcher_stop(&agent->fetcher);
 	shippings_stop(&agent->shippings);
 	agent_web_close(agent);
 	agent_recording_close(&agent->recording);
@@ -122,6 +129,17 @@ static int begin(struct agent *agent)
 	err = err ? err : agent_recording_start(&agent->recording, NULL);
 	agent_settle(agent);
 	return err;
+}
+
+/* A policy that was kept may be of another kernel, or of another host. */
+static int begin_first(struct agent *agent)
+{
+	int err = begin(agent);
+
+	if (!err || !agent_opts_policy_is_url(agent->opts) || !agent->opts->policy_file.policy.cnt)
+		return err;
+	log_warn("policy: it cannot be recorded here; none is in force until it is another");
+	return agent_forgo_policy(agent) ? err : begin(agent);
 }
 
 static void tell_start(const struct agent *agent)
@@ -321,7 +339,7 @@ static int work(struct agent *agent)
 	err = err ? err : record_targets_check(&agent->opts->record);
 	err = err ? err : open_store(agent);
 	err = err ? err : agent_web_open(agent);
-	err = err ? err : begin(agent);
+	err = err ? err : begin_first(agent);
 	if (err)
 		return err;
 	confine_agent(agent);
@@ -329,6 +347,25 @@ static int work(struct agent *agent)
 	err = agent_web_run(agent);
 	err = err ? err : run(agent);
 	return err ? (end(agent), err) : end(agent);
+}
+
+/* The processes beside us. */
+static int start_others(struct agent *agent)
+{
+	int others[AGENT_SINKS_MAX + 1] = {agent->helper.fd};
+	size_t cnt = 1;
+	int err = shippings_start(agent->opts, agent->helper.fd, &agent->shippings);
+
+	if (err) {
+		log_error("agent: the processes that ship: %s", strerror(-err));
+		return err;
+	}
+	for (size_t i = 0; i < agent->shippings.cnt; i++)
+		others[cnt++] = agent->shippings.items[i].fd;
+	err = policy_fetcher_start(agent->opts, others, cnt, &agent->fetcher);
+	if (err)
+		log_error("agent: the process that fetches the policy: %s", strerror(-err));
+	return err;
 }
 
 int agent_run(struct agent_opts *opts, int argc, char **argv)
@@ -349,11 +386,9 @@ int agent_run(struct agent_opts *opts, int argc, char **argv)
 	err = agent_web_prepare(&agent);
 	if (err)
 		return CLI_FAILED;
-	err = shippings_start(opts, agent.helper.fd, &agent.shippings);
-	if (err)
-		log_error("agent: the processes that ship: %s", strerror(-err));
-	else
-		err = work(&agent);
+	make_store_folder(opts);
+	err = start_others(&agent);
+	err = err ? err : work(&agent);
 	deinit(&agent);
 	if (err && !log_error_is_told())
 		log_error("agent: %s", strerror(-err));

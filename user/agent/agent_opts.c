@@ -3,6 +3,7 @@
 #include "agent/agent_opts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,13 +34,18 @@ static const struct opt agent_options[] = {
 	{OPT_FLAG, 0, "check-config", AT(check_config, bool), .flags = OPT_NOT_IN_FILE,
 	 .help = "print the configuration that would be in force, and end"},
 
-	{OPT_STRING, 0, "policy", "FILE", AT(policy_path, const char *),
+	{OPT_STRING, 0, "policy", "FILE|URL", AT(policy_path, const char *),
 	 .flags = OPT_IS_FILE | OPT_LIVE,
 	 .help = "rules for hosts and services, read again as the configuration is: [policy "
 		 "KEY=GLOB,...] (or *; host, service, or a label), then enabled, freq, off-cpu, "
 		 "event, hours (per cent of them, by a hash of host and hour), samples-per-hour "
 		 "(of a service) and keep-until (a time); the last rule that matches decides, "
-		 "before the options"},
+		 "before the options; from http: and https: what was right last is kept beside "
+		 "the store"},
+	{OPT_DURATION, 0, "policy-interval", "TIME", AT(policy_every_ns, uint64_t),
+	 .min = NSEC_PER_SEC, .flags = OPT_LIVE,
+	 .help = "ask for the policy at a URL so often, by half of it sooner or later "
+		 "(default: 60)"},
 
 	{OPT_GROUP, .help = "The store"},
 	{OPT_STRING, 0, "store", "PATH", AT(store, const char *), .flags = OPT_IS_FILE,
@@ -153,6 +159,7 @@ static void set_defaults(struct agent_opts *opts)
 		.retain_ns = 14 * DAY_NS,
 		.max_store_bytes = 1ULL << 30,
 		.compact_after_ns = 3600 * NSEC_PER_SEC,
+		.policy_every_ns = 60 * NSEC_PER_SEC,
 		.off_cpu = true,
 		.max_cpu_percent = 1,
 		.pin_dir = AGENT_PIN_DIR,
@@ -248,6 +255,45 @@ static bool is_place(const char *address)
 	return !strcmp(address, AGENT_LISTEN_NONE) || !web_place_parse(address, &place);
 }
 
+const char *agent_opts_store_file(const struct agent_opts *opts)
+{
+	static const char scheme[] = "sqlite:";
+	const size_t len = strlen(scheme);
+
+	return strncmp(opts->store, scheme, len) ? opts->store : opts->store + len;
+}
+
+bool agent_opts_policy_is_url(const struct agent_opts *opts)
+{
+	return opts->policy_path && (!strncmp(opts->policy_path, "http:", strlen("http:")) ||
+				     !strncmp(opts->policy_path, "https:", strlen("https:")));
+}
+
+const char *agent_opts_policy_file(const struct agent_opts *opts)
+{
+	return opts->policy_copy ? opts->policy_copy : opts->policy_path;
+}
+
+static int read_policy(struct agent_opts *opts, struct buf *why)
+{
+	int err;
+
+	if (!opts->policy_path)
+		return 0;
+	if (!agent_opts_policy_is_url(opts))
+		return config_read_policy(opts->policy_path, &opts->policy_file, why);
+	if (asprintf(&opts->policy_copy, "%s.policy", agent_opts_store_file(opts)) < 0) {
+		opts->policy_copy = NULL;
+		return -ENOMEM;
+	}
+	err = config_read_policy(opts->policy_copy, &opts->policy_file, why);
+	if (err != -ENOENT)
+		return err;
+	/* It has not been fetched yet. */
+	buf_reset(why);
+	return 0;
+}
+
 struct policy_facts agent_opts_facts(const struct agent_opts *opts)
 {
 	return (struct policy_facts){
@@ -335,8 +381,9 @@ static void derive(struct agent_opts *opts)
 
 /* --- The parts put together --- */
 
-static int parse(struct agent_opts *opts, int argc, char **argv, struct opts_args *args,
-		 struct buf *why)
+/* @has_policy: also the policy. */
+static int parse(struct agent_opts *opts, int argc, char **argv, bool has_policy,
+		 struct opts_args *args, struct buf *why)
 {
 	struct agent_opts first;
 	int err;
@@ -348,26 +395,46 @@ static int parse(struct agent_opts *opts, int argc, char **argv, struct opts_arg
 		err = config_read(first.config_path, &agent_spec, opts, &opts->config, why);
 	opts_deinit(&agent_spec, &first, args);
 	err = err ? err : opts_parse(&agent_spec, argc, argv, opts, args, why);
-	if (!err && opts->policy_path)
-		err = config_read_policy(opts->policy_path, &opts->policy_file, why);
+	if (!err && has_policy)
+		err = read_policy(opts, why);
 	err = err ? err : check(opts, args, why);
 	if (!err)
 		derive(opts);
 	return err;
 }
 
-int agent_opts_reload(struct agent_opts *opts, int argc, char **argv, struct buf *why)
+int agent_opts_reload(struct agent_opts *opts, int argc, char **argv, bool has_policy,
+		      struct buf *why)
 {
 	struct opts_args args = {.help = false};
 	int err;
 
 	set_defaults(opts);
-	err = parse(opts, argc, argv, &args, why);
+	err = parse(opts, argc, argv, has_policy, &args, why);
 	opts_deinit(&agent_spec, NULL, &args);
 	if (err)
 		agent_opts_deinit(opts);
 	if (err && !why->len)
 		buf_add_str(why, strerror(-err));
+	return err;
+}
+
+/* What a server has said once does not keep the agent from beginning. @why: what is wrong. */
+static int parse_without_policy(struct agent_opts *opts, int argc, char **argv, struct buf *why)
+{
+	_cleanup_(buf_deinit) struct buf more;
+	int err;
+
+	buf_init(&more, BUF_NO_MAX);
+	agent_opts_deinit(opts);
+	err = agent_opts_reload(opts, argc, argv, false, &more);
+	if (!err) {
+		log_warn("policy: %s; no policy is in force", buf_cstr(why));
+		return 0;
+	}
+	/* It is not the policy that is wrong. */
+	buf_reset(why);
+	buf_add_str(why, buf_cstr(&more));
 	return err;
 }
 
@@ -387,8 +454,10 @@ bool agent_opts_parse(struct agent_opts *opts, int argc, char **argv, int *statu
 	opts_deinit(&agent_spec, &first, &args);
 	if (!goes_on)
 		return false;
-	err = parse(opts, argc, argv, &args, &why);
+	err = parse(opts, argc, argv, true, &args, &why);
 	opts_deinit(&agent_spec, NULL, &args);
+	if (err && agent_opts_policy_is_url(opts))
+		err = parse_without_policy(opts, argc, argv, &why);
 	if (!err)
 		return true;
 	log_error("%s (see bpfprof agent --help)", why.len ? buf_cstr(&why) : strerror(-err));
@@ -409,6 +478,7 @@ void agent_opts_deinit(struct agent_opts *opts)
 	config_deinit(&opts->config);
 	free(opts->fixed);
 	free(opts->label_text);
+	free(opts->policy_copy);
 	*opts = (struct agent_opts){.store = NULL};
 }
 

@@ -23,7 +23,9 @@ struct agent_listen {
 struct agent_opts {
 	const char *config_path; /* NULL: none */
 	bool check_config;
-	const char *policy_path; /* NULL: none */
+	const char *policy_path; /* or http:, https: URL; NULL: none */
+	uint64_t policy_every_ns; /* asked for so often, about */
+	char *policy_copy; /* owned: where what was fetched is; NULL: it is no URL */
 	const char *store;
 	uint64_t retain_ns, max_store_bytes, compact_after_ns; /* 0: no bound, never */
 	bool off_cpu, inlines;
@@ -53,11 +55,21 @@ struct agent_opts {
 bool agent_opts_parse(struct agent_opts *opts, int argc, char **argv, int *status_out);
 
 /*
- * The same while the agent runs: nothing is printed. 0, or negative errno with one line in @why:
- * then @opts is released already.
+ * The same while the agent runs, @has_policy: with the policy; nothing is printed. 0, or negative
+ * errno with one line in @why: then @opts is released already.
  */
-int agent_opts_reload(struct agent_opts *opts, int argc, char **argv, struct buf *why);
+int agent_opts_reload(struct agent_opts *opts, int argc, char **argv, bool has_policy,
+		      struct buf *why);
 void agent_opts_deinit(struct agent_opts *opts);
+
+/* The file of --store, borrowed. */
+const char *agent_opts_store_file(const struct agent_opts *opts);
+
+/* Is the policy fetched? */
+bool agent_opts_policy_is_url(const struct agent_opts *opts);
+
+/* The file that the policy is read from, borrowed; NULL: there is none. */
+const char *agent_opts_policy_file(const struct agent_opts *opts);
 
 /* Whom the policy's rules are matched with; borrowed. */
 struct policy_facts agent_opts_facts(const struct agent_opts *opts);

@@ -36,6 +36,20 @@ void agent_policy_note(struct agent *agent, const struct agent_opts *fresh)
 		log_info("policy: none any more");
 }
 
+static void tell_fetcher(const struct policy_counts *counts, struct metrics_values *values)
+{
+	const uint64_t asked_ns = counts->asked_ns, now_ns = clock_monotonic_ns();
+
+	values->policy_answers.cnt = 0;
+	metric_count_add(&values->policy_answers, "new", counts->fetched);
+	metric_count_add(&values->policy_answers, "unchanged", counts->unchanged);
+	metric_count_add(&values->policy_answers, "failed", counts->failed);
+	metric_count_add(&values->policy_answers, "refused", counts->refused);
+	values->policy_asked_s = asked_ns && now_ns > asked_ns
+					 ? (double)(now_ns - asked_ns) / (double)NSEC_PER_SEC
+					 : 0;
+}
+
 void agent_policy_tell(struct agent *agent)
 {
 	struct metrics_values *values = &agent->values;
@@ -44,6 +58,8 @@ void agent_policy_tell(struct agent *agent)
 	values->is_recording = agent->recording.clock.capture != NULL;
 	values->policy.cnt = 0;
 	values->policy_age_s = 0;
+	if (agent->fetcher.counts)
+		tell_fetcher(agent->fetcher.counts, values);
 	if (!*version)
 		return;
 	metric_count_add(&values->policy, version, 1);

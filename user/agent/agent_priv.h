@@ -11,6 +11,7 @@
 #include "agent/memory_bound.h"
 #include "agent/metrics.h"
 #include "agent/notify.h"
+#include "agent/policy_fetch.h"
 #include "agent/rate.h"
 #include "agent/recording_helper.h"
 #include "agent/relabel.h"
@@ -91,6 +92,7 @@ struct agent {
 
 	struct recording_helper helper;
 	struct shippings shippings;
+	struct policy_fetcher fetcher;
 	struct web_host host_of_web;
 	struct web_server *web; /* owned; NULL: nobody asks */
 };
@@ -194,6 +196,10 @@ void agent_note_settled(struct agent *agent);
 
 /* Read the configuration again; what is wrong with it is logged, and nothing changed then. */
 void agent_reload(struct agent *agent);
+
+/* Nothing is recorded yet, and cannot be as the policy has it: go on without one. 0 or negative
+ * errno. */
+int agent_forgo_policy(struct agent *agent);
 
 struct rate_opts agent_rate_opts(const struct agent_opts *opts);
 

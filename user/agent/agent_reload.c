@@ -113,6 +113,26 @@ static int apply(struct agent *agent, const struct agent_opts *fresh)
 	return err;
 }
 
+int agent_forgo_policy(struct agent *agent)
+{
+	struct agent_opts fresh, old = *agent->opts;
+	_cleanup_(buf_deinit) struct buf why;
+	struct rate_opts rate;
+	int err;
+
+	buf_init(&why, BUF_NO_MAX);
+	err = agent_opts_reload(&fresh, agent->argc, agent->argv, false, &why);
+	if (err)
+		return err;
+	rate = agent_rate_opts(&fresh);
+	rate_init(&agent->rate, &rate);
+	agent_policy_note(agent, &fresh);
+	*agent->opts = fresh;
+	err = agent_set_labels(agent, agent->opts);
+	agent_opts_deinit(&old);
+	return err;
+}
+
 /* What was recorded under a policy is stored by it. 0, or negative errno after log_error(). */
 static int end_policy(struct agent *agent, const struct agent_opts *fresh)
 {
@@ -127,7 +147,7 @@ void agent_reload(struct agent *agent)
 	_cleanup_(buf_deinit) struct buf why;
 
 	buf_init(&why, BUF_NO_MAX);
-	if (agent_opts_reload(&fresh, agent->argc, agent->argv, &why)) {
+	if (agent_opts_reload(&fresh, agent->argc, agent->argv, true, &why)) {
 		log_warn("configuration: %s; the one before stays in force", buf_cstr(&why));
 		agent->values.refused++;
 		return;

@@ -48,6 +48,8 @@ struct metrics_values {
 	uint64_t is_recording; /* 1; 0: it is forbidden, or off by the policy */
 	struct metric_counts policy; /* the version in force as the name */
 	double policy_age_s;
+	struct metric_counts policy_answers; /* of its server */
+	double policy_asked_s; /* since the last one that was right */
 	uint64_t refused; /* configurations and policies */
 	/* Of each sink */
 	struct metric_counts acked, retries, quarantined, rejected, dict_rows, sent_bytes;

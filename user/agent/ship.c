@@ -5,16 +5,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/keeper.h"
 #include "agent/uploads.h"
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -25,11 +23,9 @@
 #include "store/store_probe.h"
 
 enum {
-	NICE = 10,
 	LOOK_MIN_MS = 10000, /* between two looks into the store */
 	LOOK_SPREAD_MS = 10000, /* up to so much more: hosts do not come all at once */
 	STORE_LOOK_MS = 500, /* for a store that is not there yet */
-	RESTART_MS = 5000,
 };
 
 /* A worker's life. */
@@ -45,8 +41,9 @@ struct worker {
 };
 
 /* Has the agent ended? Waits up to @timeout_ms. */
-static bool has_ended(struct worker *worker, int timeout_ms)
+static bool has_ended(void *arg, int timeout_ms)
 {
+	struct worker *worker = arg;
 	struct pollfd fd = {.fd = worker->end_fd, .events = POLLIN};
 
 	if (!worker->deadline_ns && poll(&fd, 1, timeout_ms) > 0)
@@ -181,8 +178,9 @@ static struct uploads *open_uploads(struct worker *worker, struct store *store, 
 	return uploads_open(&opts);
 }
 
-static int work(struct worker *worker)
+static int work(void *arg)
 {
+	struct worker *worker = arg;
 	const struct shipper_opts opts = {
 		.url = worker->sink->url,
 		.name = worker->sink->name,
@@ -212,39 +210,6 @@ static int work(struct worker *worker)
 	}
 	store_close(store);
 	return err;
-}
-
-/* --- The keeper --- */
-
-static _Noreturn void keep(struct worker *worker)
-{
-	int status = 0;
-	sigset_t all;
-	pid_t pid;
-
-	/* What a terminal or a manager sends to the whole group is for the agent, which ends us. */
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL);
-	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICE);
-	do {
-		const pid_t self = getpid();
-
-		pid = fork();
-		if (!pid) {
-			if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != self)
-				_exit(1);
-			_exit(work(worker) ? 1 : 0);
-		}
-		while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-		/* One that ended by itself has said why. */
-		if (pid > 0 && !WIFSIGNALED(status))
-			_exit(0);
-		worker->counts->restarts++;
-	} while (!has_ended(worker, RESTART_MS));
-	_exit(0);
 }
 
 /* --- The agent's side --- */
@@ -294,7 +259,12 @@ static int start(struct shippings *shippings, const struct sink_config *sink,
 			close(shippings->items[i].fd);
 		if (other_fd >= 0)
 			close(other_fd);
-		keep(&worker);
+		keeper_run(&(const struct keeper){
+			.work = work,
+			.has_ended = has_ended,
+			.arg = &worker,
+			.restarts = &worker.counts->restarts,
+		});
 	}
 	close(fds[0]);
 	return shipping->pid < 0 ? -EAGAIN : 0;
