@@ -20,6 +20,7 @@ struct fixture {
 	struct ledger ledger;
 	struct agent_window out;
 	struct relabel_counts counts;
+	const struct shares_opts *shares; /* borrowed; NULL: all is stored */
 };
 
 static struct profile_label text(struct profile *prof, const char *key, const char *value)
@@ -117,6 +118,7 @@ static int run(struct fixture *fix, bool (*allows)(const void *, const char *), 
 		.events = events,
 		.event_cnt = 2,
 		.has_waits = true,
+		.shares = fix->shares,
 	};
 
 	*asked = 0;
@@ -214,12 +216,41 @@ static void test_disabled_services(void **state)
 	end(&fix);
 }
 
+/* What a policy leaves of the clock's samples is not one a period: compaction would share time by
+ * their number. */
+static void test_thinned_samples_have_no_period(void **state)
+{
+	struct policy_rule rules[] = {
+		{.conditions = {{"service", "cart"}}, .condition_cnt = 1, .freq_hz = 10000000}};
+	const struct policy policy = {.rules = rules, .cnt = 1};
+	const struct shares_opts shares = {.policy = &policy, .facts = {.host = "h1"}};
+	struct fixture fix;
+	uint32_t asked;
+
+	begin(&fix);
+	fix.shares = &shares;
+	assert_int_equal(run(&fix, NULL, &asked), 0);
+	/* A tenth of 5, by chance. */
+	assert_in_range(fix.counts.policy[0], 4, 5);
+	assert_int_equal(total(&fix, 0, 0), 8 - fix.counts.policy[0]);
+	assert_int_equal(fix.out.prof->period, 0);
+	end(&fix);
+	begin(&fix);
+	fix.shares = &shares;
+	rules[0].freq_hz = 100000000;
+	assert_int_equal(run(&fix, NULL, &asked), 0);
+	assert_int_equal(total(&fix, 0, 0), 8);
+	assert_int_equal(fix.out.prof->period, 10);
+	end(&fix);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_disabled_services),
+		cmocka_unit_test(test_thinned_samples_have_no_period),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -343,6 +343,9 @@ static int take_all(struct relabeling *rel)
 		count_samples(rel);
 	for (size_t i = 0; i < rel->src->sample_cnt && !rel->dst->err; i++)
 		take_sample(rel, i);
+	/* Those of the clock that are left do not stand for one period each. */
+	if (rel->counts->policy[0])
+		rel->dst->period = 0;
 	for (size_t i = 0; i < rel->out->kind_cnt; i++)
 		rel->out->sample_cnt +=
 			(uint64_t)profile_total(rel->dst, rel->out->kinds[i].columns[0]);
