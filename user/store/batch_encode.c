@@ -74,8 +74,10 @@ static void encode_shares(const struct batch_share *share, uint32_t from, struct
 {
 	const int64_t factor = middle_factor(share);
 
-	if (factor < 0)
+	if (factor < 0) {
 		out->err = (int)factor;
+		return;
+	}
 	pb_add_varint(out, COLUMN_SHARES);
 	pb_add_varint(out, from);
 	add_signed(out, factor);
