@@ -367,6 +367,18 @@ begin_agent()
 	return 1
 }
 
+# agent_says REGEX [COUNT]: the agent does in the file $said, within 20 s
+agent_says()
+{
+	local tries
+	for ((tries = 0; tries < 200; tries++)); do
+		[ "$(grep -cE "$1" "$said")" -ge "${2:-1}" ] && return 0
+		sleep 0.1
+	done
+	cat "$said"
+	return 1
+}
+
 # --- Can this machine record at all? $must_record: else the test fails. ---
 
 build_helpers

@@ -23,18 +23,6 @@ configure()
 	mv "$conf.new" "$conf"
 }
 
-# says REGEX [COUNT]: the agent does, within 20 s
-says()
-{
-	local tries
-	for ((tries = 0; tries < 200; tries++)); do
-		[ "$(grep -cE "$1" "$said")" -ge "${2:-1}" ] && return 0
-		sleep 0.1
-	done
-	cat "$said"
-	return 1
-}
-
 # dump NAME KIND [FILTER]: into out/NAME
 dump()
 {
@@ -116,27 +104,27 @@ OTEL_SERVICE_NAME=shop OTEL_RESOURCE_ATTRIBUTES=service.version=1.2 load split 6
 OTEL_SERVICE_NAME=hidden load split 600
 OTEL_SERVICE_NAME=naps load sleeps 600
 begin
-check "the agent begins" says 'recording cpu-clock at 49 Hz, and where threads wait, a window every 1 s'
+check "the agent begins" agent_says 'recording cpu-clock at 49 Hz, and where threads wait, a window every 1 s'
 sleep 4
 check "a second one on the same store" bpfprof_into 1 second agent --store "$store"
 check "... is told who has it" told 'another process is writing it' second.err
 configure 'freq = 97'
-check "another rate is taken up as the file changes" says 'configuration: read again, 97 Hz'
+check "another rate is taken up as the file changes" agent_says 'configuration: read again, 97 Hz'
 kill -HUP "$agent"
-check "... and at SIGHUP" says 'configuration: read again, 97 Hz' 2
+check "... and at SIGHUP" agent_says 'configuration: read again, 97 Hz' 2
 sleep 3
 configure 'frq = 3'
-check "a file that is wrong changes nothing" says "unknown key 'frq'.*the one before stays in force"
+check "a file that is wrong changes nothing" agent_says "unknown key 'frq'.*the one before stays in force"
 configure 'freq = 97' 'event = no:such'
-check "nor does an event that is not there" says 'configuration: the one before stays in force'
+check "nor does an event that is not there" agent_says 'configuration: the one before stays in force'
 configure 'freq = 97' 'event = page-faults/period=100/'
-check "a further event takes a new recording" says 'configuration: read again, 97 Hz' 3
+check "a further event takes a new recording" agent_says 'configuration: read again, 97 Hz' 3
 sleep 3
 programs=$(programs_of "$agent")
 check "the agent holds programs" [ -n "$programs" ]
 end
 check "SIGTERM ends it with status 0" [ $code = 0 ]
-check "... and it says so" says 'agent: ended, [0-9]+ windows stored'
+check "... and it says so" agent_says 'agent: ended, [0-9]+ windows stored'
 check "--detach ends what goes on" "$bpfprof" agent --detach --pin-dir "$pins"
 check "... and nothing of it is left in the kernel" are_gone "$programs"
 check "no error was told" bash -c "! grep -iE 'error|cannot|failed' '$said'"
@@ -174,10 +162,10 @@ live_again()
 	rm -f "$store"*
 	configure 'freq = 49'
 	begin
-	says 'recording cpu-clock at 49 Hz' && sleep 4 &&
-		configure 'freq = 97' && says 'configuration: read again, 97 Hz' && sleep 3 &&
+	agent_says 'recording cpu-clock at 49 Hz' && sleep 4 &&
+		configure 'freq = 97' && agent_says 'configuration: read again, 97 Hz' && sleep 3 &&
 		configure 'freq = 97' 'event = page-faults/period=100/' &&
-		says 'configuration: read again, 97 Hz' 2 && sleep 3
+		agent_says 'configuration: read again, 97 Hz' 2 && sleep 3
 	end
 	"$bpfprof" agent --detach --pin-dir "$pins"
 	dump calm cpu && has_line calm 'balanced yes' && is "$(number calm recorded cpu-clock) > 300"

@@ -29,18 +29,6 @@ begin()
 	loads+=("$agent")
 }
 
-# says REGEX [COUNT]: the agent does, within 20 s
-says()
-{
-	local tries
-	for ((tries = 0; tries < 200; tries++)); do
-		[ "$(grep -cE "$1" "$said")" -ge "${2:-1}" ] && return 0
-		sleep 0.1
-	done
-	cat "$said"
-	return 1
-}
-
 # shows REGEX: a line of the metrics, within 20 s
 shows()
 {
@@ -102,17 +90,17 @@ OTEL_SERVICE_NAME=none load split 600
 rules '[policy env=test]' 'freq = 97' 'off-cpu = no' '[policy service=none]' 'enabled = no' \
 	'[policy service=part]' 'samples-per-hour = 18k'
 begin file "$policy"
-check "an agent begins as the policy has it" says 'recording cpu-clock at 97 Hz, a window every 1 s'
+check "an agent begins as the policy has it" agent_says 'recording cpu-clock at 97 Hz, a window every 1 s'
 check "... which is told" shows "policy_info\{version=\"$(sha256sum "$policy" | cut -c1-12)\"\} 1"
 sleep 12
 check "what it leaves out is counted" shows 'samples_dropped_total\{reason="policy"\} [1-9]'
 check "... and seen is stored and dropped" \
 	is "$(metric samples_seen_total) == $(metric samples_stored_total) + $(metric samples_dropped_total) + $(metric samples_waiting)"
 rules '[policy x]'
-check "a wrong one changes nothing" says 'policy:1: selector.*the one before stays in force'
+check "a wrong one changes nothing" agent_says 'policy:1: selector.*the one before stays in force'
 check "... and is counted" shows 'configurations_refused_total 1'
 rules '[policy *]' 'enabled = no'
-check "a host that is off records nothing" says 'policy: nothing is recorded for now'
+check "a host that is off records nothing" agent_says 'policy: nothing is recorded for now'
 check "... which is told" shows 'agent_recording 0'
 seen=$(metric samples_seen_total)
 sleep 2
@@ -120,7 +108,7 @@ shows 'agent_recording 0' >>"$log"
 check "... and nothing is seen" is "$(metric samples_seen_total) == $seen"
 rules '[policy *]' 'enabled = no' 'freq = 49' '[policy service=whole]' "keep-until = $(date -u -d '+6 seconds' +%FT%TZ)"
 check "what is to be kept is recorded all the same" shows 'agent_recording 1'
-check "... until then" says 'policy: nothing is recorded for now' 2
+check "... until then" agent_says 'policy: nothing is recorded for now' 2
 rules '[policy *]' 'hours = 0.01%'
 check "an hour that is not chosen is off" shows 'agent_recording 0'
 rules '[policy *]' 'freq = 29'
@@ -145,25 +133,25 @@ for ((tries = 0; tries < 100; tries++)); do
 done
 url=http://127.0.0.1:$(cat "$TMPDIR/served/port")/fleet.conf
 begin url "$url" --policy-interval 1
-check "a policy is fetched" says "policy: version $(sha256sum "$policy" | cut -c1-12), 1 rules"
+check "a policy is fetched" agent_says "policy: version $(sha256sum "$policy" | cut -c1-12), 1 rules"
 check "... and in force" shows 'agent_frequency_hertz 31'
 check "what has not changed is not sent again" shows 'policy_answers_total\{result="unchanged"\} [1-9]'
 check "... for its ETag is" grep -qE '^304 "[0-9a-f]{12}"$' "$TMPDIR/served/answers"
 rules '[policy *]' 'freq = 0'
-check "a wrong one is told with its line" says "fleet.conf:2: option 'freq': '0' must be more than 0; the one before"
+check "a wrong one is told with its line" agent_says "fleet.conf:2: option 'freq': '0' must be more than 0; the one before"
 check "... and not in force" shows 'policy_answers_total\{result="refused"\} 1'
 check "... nor is it asked for again" is "$(grep -c '^200' "$TMPDIR/served/answers") == 2"
 rules '[policy *]' 'freq = 43' 'off-cpu = no'
 check "the next one is" shows 'agent_frequency_hertz 43'
 touch "$TMPDIR/served/down"
-check "a server that fails is told" says 'status 503; the one before stays in force'
+check "a server that fails is told" agent_says 'status 503; the one before stays in force'
 check "... and counted" shows 'policy_answers_total\{result="failed"\} [1-9]'
 check "it ends" ends
 begin url "$url" --policy-interval 1
-check "an agent that begins meanwhile has the last one" says 'recording cpu-clock at 43 Hz'
-check "... and is told what the server does" says 'status 503; the one before stays in force'
+check "an agent that begins meanwhile has the last one" agent_says 'recording cpu-clock at 43 Hz'
+check "... and is told what the server does" agent_says 'status 503; the one before stays in force'
 rm "$TMPDIR/served/down"
-check "... and goes on when the server answers" says 'answers again'
+check "... and goes on when the server answers" agent_says 'answers again'
 check "it ends, too" ends
 check "its books balance" balances
 exit $status

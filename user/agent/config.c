@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/sha256.h"
+#include "base/trim.h"
 
 static const struct opt service_options[] = {
 	{OPT_FLAG, 0, "enabled", .offset = OPT_AT(struct service_policy, enabled, bool),
@@ -63,17 +64,6 @@ struct parser {
 static void say_where(struct parser *par)
 {
 	buf_printf(par->why, "%s:%u: ", par->path, par->line);
-}
-
-static char *trim(char *str)
-{
-	size_t len;
-
-	str += strspn(str, " \t\r");
-	len = strlen(str);
-	while (len && strchr(" \t\r", str[len - 1]))
-		str[--len] = '\0';
-	return str;
 }
 
 static int add_policy(struct config *config, const char *glob)

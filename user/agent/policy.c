@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/hmap.h"
 #include "base/parse_time.h"
+#include "base/trim.h"
 
 #define HOUR_NS (3600 * NSEC_PER_SEC)
 
@@ -46,17 +47,6 @@ static const struct opts_spec rule_spec = {.name = "policy", .options = rule_opt
 
 /* --- Reading --- */
 
-static char *trim_blanks(char *str)
-{
-	size_t len;
-
-	str += strspn(str, " \t");
-	len = strlen(str);
-	while (len && strchr(" \t", str[len - 1]))
-		str[--len] = '\0';
-	return str;
-}
-
 /* "KEY=GLOB". */
 static int add_condition(struct policy_rule *rule, char *text, struct buf *why)
 {
@@ -69,7 +59,7 @@ static int add_condition(struct policy_rule *rule, char *text, struct buf *why)
 	}
 	if (equals) {
 		*equals = '\0';
-		*condition = (struct policy_condition){trim_blanks(text), trim_blanks(equals + 1)};
+		*condition = (struct policy_condition){trim(text), trim(equals + 1)};
 	}
 	if (!equals || !*condition->key || !*condition->glob) {
 		buf_printf(why,
@@ -94,7 +84,7 @@ int policy_begin_rule(struct policy *policy, char *selector, struct buf *why)
 		next = strchr(selector, ',');
 		if (next)
 			*next++ = '\0';
-		err = add_condition(&rule, trim_blanks(selector), why);
+		err = add_condition(&rule, trim(selector), why);
 	}
 	if (err)
 		return err;
