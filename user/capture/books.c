@@ -11,7 +11,7 @@
 
 int books_init(struct books *books, const struct number_set *present, int idle_fd)
 {
-	books->idle_fd = idle_fd;
+	*books = (struct books){.idle_fd = idle_fd};
 	books->items = calloc(present->cnt, sizeof(*books->items));
 	if (!books->items)
 		return -ENOMEM;
