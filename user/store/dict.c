@@ -149,14 +149,20 @@ static bool intern_locations(const struct dict *src, const bool *is_named, struc
 
 static bool intern_sets(const struct profile *src, struct profile *dst)
 {
-	for (uint32_t i = 0; i < src->stack_cnt; i++)
-		if (profile_stack(dst, src->stack_locations + src->stacks[i].first,
-				  src->stacks[i].cnt) != i)
+	const struct profile_stack *stack;
+	const struct profile_label_set *set;
+
+	for (uint32_t i = 0; i < src->stack_cnt; i++) {
+		stack = &src->stacks[i];
+		if (profile_stack(dst, stack->cnt ? src->stack_locations + stack->first : NULL,
+				  stack->cnt) != i)
 			return false;
-	for (uint32_t i = 0; i < src->label_set_cnt; i++)
-		if (profile_labels(dst, src->labels + src->label_sets[i].first,
-				   src->label_sets[i].cnt) != i)
+	}
+	for (uint32_t i = 0; i < src->label_set_cnt; i++) {
+		set = &src->label_sets[i];
+		if (profile_labels(dst, set->cnt ? src->labels + set->first : NULL, set->cnt) != i)
 			return false;
+	}
 	return true;
 }
 
