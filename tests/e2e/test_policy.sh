@@ -152,6 +152,16 @@ check "an agent that begins meanwhile has the last one" agent_says 'recording cp
 check "... and is told what the server does" agent_says 'status 503; the one before stays in force'
 rm "$TMPDIR/served/down"
 check "... and goes on when the server answers" agent_says 'answers again'
+rules '[policy *]' 'freq = 53' 'off-cpu = no' 'event = tracepoint:nosuch:event'
+check "one that this kernel cannot record is told" agent_says 'configuration: the one before stays in force'
+check "... and not in force" shows 'agent_frequency_hertz 43'
 check "it ends, too" ends
+begin url "$url" --policy-interval 1 -F 23 --no-off-cpu
+check "an agent that begins with such a one says so" \
+	agent_says 'policy: it cannot be recorded here; none is in force until it is another'
+check "... and records as its options say" shows 'agent_frequency_hertz 23'
+rules '[policy *]' 'freq = 59' 'off-cpu = no'
+check "... until there is another" shows 'agent_frequency_hertz 59'
+check "it ends, in order" ends
 check "its books balance" balances
 exit $status
