@@ -245,10 +245,22 @@ check-readers: all ## what we write in readers from the npm registry: speedscope
 	@BUILD=$(O) tests/readers/run
 	@BUILD=$(O) tests/readers/clickhouse.sh
 
+# One build for all that looks at the program from inside, because each build takes as long: AddressSanitizer and UBSan,
+# what libFuzzer follows, and which lines ran. Clang counts lines of the source, however it optimises.
+CHECKED_O = $(O)/checked
+CHECKED   = O=$(CHECKED_O) CC=$(CLANG) CFLAGS='-O1 -g -fprofile-instr-generate -fcoverage-mapping' \
+	SAN=fuzzer-no-link,address,undefined
+
+.PHONY: checked checked-bins
+checked: ## what san, leaks, fuzz and coverage run: by clang, under ASan and UBSan, with counters, in build/checked
+	+@$(SUBMAKE) $(CHECKED) all checked-bins
+
+checked-bins: $(UNIT_BINS) $(FUZZ_BINS)
+
 .PHONY: san
-san: ## the unit tests under AddressSanitizer and UBSan, in build/san
-	+@$(SUBMAKE) O=$(O)/san SAN=address,undefined unit
-	@BUILD=$(O)/san tests/run --unit
+san: ## the unit tests under AddressSanitizer and UBSan
+	+@$(SUBMAKE) $(CHECKED) unit
+	@BUILD=$(CHECKED_O) LLVM_PROFILE_FILE=/dev/null tests/run --unit
 
 # gcc's runtime tells a race without making a process, which a confined program may not. It says of fences that it does
 # not follow them: ours order what the kernel side reads, which is nothing that it could see.
@@ -261,14 +273,14 @@ tsan: ## what has threads under ThreadSanitizer, in build/tsan; SHORT=1: a part
 tsan-bins: $(O)/bpfprof $(TSAN_UNITS:%=$(O)/tests/%)
 
 .PHONY: leaks
-leaks: ## TIME=3600 seconds of recordings and of an agent under LeakSanitizer, in build/san; SHORT=1: 20
-	+@$(SUBMAKE) O=$(O)/san SAN=address,undefined all
-	@tests/live/leaks $(O)/san $(if $(SHORT),20,$(if $(filter file,$(origin TIME)),3600,$(TIME)))
+leaks: ## TIME=3600 seconds of recordings and of an agent under LeakSanitizer; SHORT=1: 20
+	+@$(SUBMAKE) $(CHECKED) all
+	@LLVM_PROFILE_FILE=/dev/null tests/live/leaks $(CHECKED_O) $(if $(SHORT),20,$(if $(filter file,$(origin TIME)),3600,$(TIME)))
 
 .PHONY: fuzz fuzz-bins
 fuzz: ## run every fuzz target for TIME=60 seconds
-	+@$(SUBMAKE) O=$(O)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined fuzz-bins
-	@tools/fuzz $(O)/fuzz $(TIME)
+	+@$(SUBMAKE) $(CHECKED) fuzz-bins
+	@LLVM_PROFILE_FILE=/dev/null tools/fuzz $(CHECKED_O) $(TIME)
 
 fuzz-bins: $(FUZZ_BINS)
 
@@ -277,15 +289,11 @@ $(O)/tests/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libbpfprof.a $(O)/.cc-flags | $(O)/.
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -iquote tests/fuzz -fsanitize=fuzzer -MMD -MP -MF $@.d \
 		-o $@ $< $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
 
-# Only what is counted: no optimisation, which would merge lines, and the tests' own debugging information.
-.PHONY: coverage coverage-bins
-coverage: ## lines of user/ that unit tests and fuzz corpora reach, readers of foreign bytes at least 90 %
+.PHONY: coverage
+coverage: ## lines of user/ that unit tests and fuzz corpora reach, under ASan and UBSan; readers of foreign bytes at least 90 %
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --fuzz --unit; fi
-	+@$(SUBMAKE) O=$(O)/coverage CC=$(CLANG) CFLAGS='-O0 -g -fprofile-instr-generate -fcoverage-mapping' \
-		LDFLAGS=-fprofile-instr-generate coverage-bins
-	@tools/coverage $(O)/coverage
-
-coverage-bins: $(UNIT_BINS) $(FUZZ_BINS) $(O)/user/main.o
+	+@$(SUBMAKE) $(CHECKED) all checked-bins
+	@tools/coverage $(CHECKED_O)
 
 .PHONY: bench
 bench: all ## measure the program's own cost (tests/bench)
