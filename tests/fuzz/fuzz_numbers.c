@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "proc/switches.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -44,6 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	check_value(parse_count, text);
 	check_value(parse_duration_ns, text);
 	check_set(text);
+	if (switches_parse((const char *)data, len) && !memmem(data, len, "ctxt ", 5))
+		abort();
 	free(text);
 	return 0;
 }

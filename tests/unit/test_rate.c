@@ -15,6 +15,7 @@
 struct load {
 	double fixed, per_hz, switches;
 	double stacks_max; /* there are no more of them; 0: as many as may be */
+	double per_second; /* context switches; 0: not known */
 };
 
 struct run {
@@ -42,7 +43,10 @@ static struct run start(uint64_t hz, double max_share)
 static struct rate_cost cost_of(const struct rate *rate, const struct load *load)
 {
 	double stacks = (double)rate->permille / 1000;
-	struct rate_cost cost = {.clock = load->per_hz * (double)rate->hz};
+	struct rate_cost cost = {
+		.clock = load->per_hz * (double)rate->hz,
+		.switches = load->per_second,
+	};
 
 	if (load->stacks_max > 0 && stacks > load->stacks_max)
 		stacks = load->stacks_max;
@@ -122,7 +126,7 @@ static void test_a_steady_load_makes_no_seesaw(void **state)
 		windows(&run, &load, 1);
 		above += run.above;
 	}
-	/* Quiet times double up to an hour: some 30 tries in a day. */
+	/* Quiet times double up to a quarter of an hour. */
 	assert_in_range(above, 2, 60);
 }
 
@@ -142,6 +146,53 @@ static void test_what_costs_more_goes_first(void **state)
 	windows(&run, &(const struct load){0.001, 0.0001, 0.001, 0}, 400);
 	assert_int_equal(run.rate.permille, 2);
 	assert_int_equal(run.rate.hz, 19);
+}
+
+/* What a switch cost is known, and how many there are: nothing is tried while the storm lasts. */
+static void test_a_known_storm_is_sat_out(void **state)
+{
+	struct run run = start(19, 0.01);
+
+	windows(&run, &(const struct load){0.001, 0.0001, 0.05, 0, 500000}, 720);
+	assert_int_equal(run.rate.permille, 0);
+	assert_int_equal(run.rate.hz, 19);
+	assert_int_equal(run.above, 1);
+	windows(&run, &(const struct load){0.001, 0.0001, 0.0002, 0, 2000}, 8);
+	assert_int_equal(run.rate.permille, 2);
+	assert_int_equal(run.above, 0);
+}
+
+/* Hours in which each step up was one too early do not keep all low when they are over. */
+static void test_after_hours_of_changes_all_comes_back(void **state)
+{
+	const struct load storm = {0.002, 0.002, 0.02, 0, 200000};
+	const struct load calm = {0.002, 0.0001, 0.0001, 0.0001, 1000};
+	struct run run = start(19, 0.01);
+
+	/* A storm comes just after each step up, whenever that is. */
+	for (int i = 0; i < 720; i++)
+		windows(&run, run.ups ? &storm : &calm, 1);
+	windows(&run, &storm, 2);
+	assert_int_equal(run.rate.permille, 0);
+	/* Half an hour at most. */
+	windows(&run, &(const struct load){0.0002, 0.00002, 0.0001, 0.0001, 1000}, 180);
+	assert_int_equal(run.rate.hz, 19);
+	assert_int_equal(run.rate.permille, 2);
+	assert_int_equal(run.above, 0);
+}
+
+/* A clock that may go up does not wait for waits that may not. */
+static void test_each_comes_back_by_itself(void **state)
+{
+	struct run run = start(19, 0.01);
+
+	windows(&run, &(const struct load){0.001, 0.002, 0.05, 0, 500000}, 10);
+	assert_int_equal(run.rate.permille, 0);
+	assert_true(run.rate.hz < 19);
+	windows(&run, &(const struct load){0.001, 0.0001, 0.05, 0, 500000}, 30);
+	assert_int_equal(run.rate.permille, 0);
+	assert_int_equal(run.rate.hz, 19);
+	assert_int_equal(run.above, 0);
 }
 
 /* Where stacks make the cost, fewer of them do. */
@@ -254,6 +305,9 @@ int main(void)
 		cmocka_unit_test(test_the_rate_comes_back_slowly),
 		cmocka_unit_test(test_a_steady_load_makes_no_seesaw),
 		cmocka_unit_test(test_what_costs_more_goes_first),
+		cmocka_unit_test(test_a_known_storm_is_sat_out),
+		cmocka_unit_test(test_after_hours_of_changes_all_comes_back),
+		cmocka_unit_test(test_each_comes_back_by_itself),
 		cmocka_unit_test(test_waits_are_thinned),
 		cmocka_unit_test(test_thinning_that_cannot_do_is_not_tried),
 		cmocka_unit_test(test_both_go_down),

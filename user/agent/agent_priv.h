@@ -28,6 +28,7 @@ enum { AGENT_EVENTS_MAX = 8, AGENT_HOST_MAX = 65 };
 struct agent_meters {
 	uint64_t now_ns, cpu_ns; /* CLOCK_MONOTONIC, our threads but those of the HTTP server */
 	uint64_t clock_bpf_ns, waits_bpf_ns; /* programs of either recording */
+	uint64_t switches; /* of the machine: context switches; 0: not known */
 };
 
 /* What is recorded of one kind. */

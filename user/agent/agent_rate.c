@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "capture/own_memory.h"
+#include "proc/switches.h"
 
 /* Tables are made of what runs already: that is not what a window costs. */
 #define SETTLE_NS (5 * NSEC_PER_SEC)
@@ -24,6 +25,7 @@ static void mark(struct agent *agent, uint64_t clock_bpf_ns, uint64_t waits_bpf_
 		.cpu_ns = recording_cpu_ns(agent),
 		.clock_bpf_ns = clock_bpf_ns,
 		.waits_bpf_ns = waits_bpf_ns,
+		.switches = switches_read(),
 	};
 }
 
@@ -76,6 +78,8 @@ static void take_cost(struct agent *agent, const struct raw_window *raw)
 	agent->cost.waits = (double)(now->waits_bpf_ns - before.waits_bpf_ns) / span_ns;
 	agent->cost.all = agent->cost.clock + agent->cost.waits +
 			  (double)(now->cpu_ns - before.cpu_ns) / span_ns;
+	agent->cost.switches = (double)(now->switches - before.switches) * NSEC_PER_SEC /
+			       (double)(now->now_ns - before.now_ns);
 }
 
 static void forget(struct agent *agent)

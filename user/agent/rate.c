@@ -10,7 +10,8 @@ void rate_init(struct rate *rate, const struct rate_opts *opts)
 		.opts = *opts,
 		.hz = opts->max_hz,
 		.permille = opts->max_permille,
-		.quiet_ns = RATE_QUIET_MIN_NS,
+		.clock.quiet_ns = RATE_QUIET_MIN_NS,
+		.waits.quiet_ns = RATE_QUIET_MIN_NS,
 	};
 }
 
@@ -22,15 +23,14 @@ static bool is_bounded(const struct rate *rate)
 /* --- Down --- */
 
 /* A step up that is taken back within twice the quiet time was one too early. */
-static void note_fall(struct rate *rate, uint64_t now_ns)
+static void note_fall(struct rate_ladder *ladder, uint64_t now_ns)
 {
-	if (rate->raised_ns && now_ns - rate->raised_ns < 2 * rate->quiet_ns)
-		rate->quiet_ns = rate->quiet_ns < RATE_QUIET_MAX_NS / 2 ? 2 * rate->quiet_ns
-									: RATE_QUIET_MAX_NS;
+	if (ladder->raised_ns && now_ns - ladder->raised_ns < 2 * ladder->quiet_ns)
+		ladder->quiet_ns = ladder->quiet_ns < RATE_QUIET_MAX_NS / 2 ? 2 * ladder->quiet_ns
+									    : RATE_QUIET_MAX_NS;
 	else
-		rate->quiet_ns = RATE_QUIET_MIN_NS;
-	rate->raised_ns = 0;
-	rate->calm_since_ns = 0;
+		ladder->quiet_ns = RATE_QUIET_MIN_NS;
+	ladder->raised_ns = 0;
 }
 
 /* Could it be enough to take the fewest stacks? Programs use no more than their time for them; all
@@ -44,13 +44,15 @@ static bool thinning_can_do(const struct rate *rate, const struct rate_cost *cos
 	return !is_bounded(rate) || cost->all - most <= rate->opts.max_share;
 }
 
-static enum rate_step lower_waits(struct rate *rate, const struct rate_cost *cost)
+static enum rate_step lower_waits(struct rate *rate, uint64_t now_ns, const struct rate_cost *cost)
 {
+	note_fall(&rate->waits, now_ns);
 	if (rate->permille > RATE_MIN_PERMILLE && thinning_can_do(rate, cost)) {
 		rate->permille /= 2;
 		return RATE_WAITS_LESS;
 	}
 	rate->permille = 0;
+	rate->waits_per_switch = cost->switches > 0 ? cost->waits / cost->switches : 0;
 	return RATE_WAITS_OFF;
 }
 
@@ -58,10 +60,11 @@ static enum rate_step lower(struct rate *rate, uint64_t now_ns, const struct rat
 {
 	bool has_hz = rate->hz > RATE_MIN_HZ;
 
-	note_fall(rate, now_ns);
+	rate->clock.calm_since_ns = rate->waits.calm_since_ns = 0;
 	if (rate->permille && (!has_hz || cost->waits > cost->clock))
-		return lower_waits(rate, cost);
+		return lower_waits(rate, now_ns, cost);
 	if (has_hz) {
+		note_fall(&rate->clock, now_ns);
 		rate->hz /= 2;
 		return RATE_LOWERED;
 	}
@@ -87,33 +90,51 @@ static uint32_t next_permille(const struct rate *rate)
 	return next < rate->opts.max_permille ? next : rate->opts.max_permille;
 }
 
-/* Which is next: waits before the clock? */
-static bool is_for_waits(const struct rate *rate, const struct rate_cost *cost)
+/* What all would cost at most after the next step of the clock, if the load stays. */
+static double expected_of_clock(const struct rate *rate, const struct rate_cost *cost)
 {
-	if (rate->permille == rate->opts.max_permille)
-		return false;
-	return !rate->permille || rate->hz == rate->opts.max_hz || cost->waits < cost->clock;
+	return cost->all * (double)next_hz(rate) / (double)rate->hz;
 }
 
-/* What all would cost at most after the next step, if the load stays; what waits cost that are not
- * recorded is to be found out. */
-static double expected(const struct rate *rate, const struct rate_cost *cost)
+/* The same of waits: twice the stacks, and twice the cost at most. */
+static double expected_of_waits(const struct rate *rate, const struct rate_cost *cost)
 {
 	double more = (double)(next_permille(rate) - rate->permille) / 1000;
 
-	if (!is_for_waits(rate, cost))
-		return cost->all * (double)next_hz(rate) / (double)rate->hz;
-	/* Twice the stacks, and twice the cost at most. */
+	if (!rate->permille)
+		return cost->all + rate->waits_per_switch * cost->switches;
 	return cost->all + (more < cost->waits ? more : cost->waits);
 }
 
-static enum rate_step raise(struct rate *rate, uint64_t now_ns, const struct rate_cost *cost)
+/* Has there been room for @ladder's next step, after which all is @expected, for long enough? */
+static bool may_rise(const struct rate *rate, struct rate_ladder *ladder, bool is_lowered,
+		     double expected, uint64_t now_ns)
+{
+	if (!is_lowered || (is_bounded(rate) && expected > room * rate->opts.max_share)) {
+		ladder->calm_since_ns = 0;
+		return false;
+	}
+	if (!ladder->calm_since_ns)
+		ladder->calm_since_ns = now_ns;
+	return now_ns - ladder->calm_since_ns >= ladder->quiet_ns;
+}
+
+/* The step before has stood, if there was one. */
+static void note_rise(struct rate *rate, struct rate_ladder *ladder, uint64_t now_ns)
+{
+	if (ladder->raised_ns && ladder->quiet_ns >= 2 * RATE_QUIET_MIN_NS)
+		ladder->quiet_ns /= 2;
+	ladder->raised_ns = now_ns;
+	rate->clock.calm_since_ns = rate->waits.calm_since_ns = now_ns;
+	rate->is_told = false;
+}
+
+static enum rate_step raise(struct rate *rate, bool is_for_waits, uint64_t now_ns)
 {
 	bool is_on = rate->permille;
 
-	rate->raised_ns = rate->calm_since_ns = now_ns;
-	rate->is_told = false;
-	if (!is_for_waits(rate, cost)) {
+	note_rise(rate, is_for_waits ? &rate->waits : &rate->clock, now_ns);
+	if (!is_for_waits) {
 		rate->hz = next_hz(rate);
 		return RATE_RAISED;
 	}
@@ -124,18 +145,15 @@ static enum rate_step raise(struct rate *rate, uint64_t now_ns, const struct rat
 enum rate_step rate_step(struct rate *rate, uint64_t now_ns, const struct rate_cost *cost,
 			 bool is_short_of_memory)
 {
-	bool is_lowered = rate->hz < rate->opts.max_hz || rate->permille < rate->opts.max_permille;
+	bool clock_may, waits_may;
 
 	if (is_short_of_memory || (is_bounded(rate) && cost->all > rate->opts.max_share))
 		return lower(rate, now_ns, cost);
-	if (!is_lowered ||
-	    (is_bounded(rate) && expected(rate, cost) > room * rate->opts.max_share)) {
-		rate->calm_since_ns = 0;
+	clock_may = may_rise(rate, &rate->clock, rate->hz < rate->opts.max_hz,
+			     expected_of_clock(rate, cost), now_ns);
+	waits_may = may_rise(rate, &rate->waits, rate->permille < rate->opts.max_permille,
+			     expected_of_waits(rate, cost), now_ns);
+	if (!clock_may && !waits_may)
 		return RATE_KEEP;
-	}
-	if (!rate->calm_since_ns)
-		rate->calm_since_ns = now_ns;
-	if (now_ns - rate->calm_since_ns < rate->quiet_ns)
-		return RATE_KEEP;
-	return raise(rate, now_ns, cost);
+	return raise(rate, waits_may && (!clock_may || cost->waits < cost->clock), now_ns);
 }

@@ -11,10 +11,13 @@
  *	waits		half the time for their stacks, where that can do; else they are given
  *			up: a storm of context switches costs per switch, not per stack
  *
- * and where it has nothing left to lower, the other one. Under 3/4 of the bound, with what the next
- * step is expected to cost, there is a step up after `quiet_ns`: waits that were given up first,
- * then what costs less. Each time that a step up is taken back soon, the quiet time doubles, up to
- * an hour, so that a steady load makes no seesaw.
+ * and where it has nothing left to lower, the other one. Each comes back by itself: under 3/4 of
+ *the bound, with what its next step up is expected to cost, it takes that step after its quiet
+ *time; where both may, what costs less. Of a clock, and of waits that are recorded, the cost of a
+ *step is known; waits that were given up are expected to cost per context switch of the machine
+ *what they did then: in a storm of switches they are not tried again, after it they are. Each time
+ *that a step up is taken back soon, the quiet time doubles, up to RATE_QUIET_MAX_NS, so that a
+ *steady load makes no seesaw; each one that stands halves it, as the load has changed.
  *
  * Pure: time and costs are arguments.
  */
@@ -27,7 +30,7 @@
 #include "base/clock.h"
 
 #define RATE_QUIET_MIN_NS (30 * NSEC_PER_SEC)
-#define RATE_QUIET_MAX_NS (3600 * NSEC_PER_SEC)
+#define RATE_QUIET_MAX_NS (900 * NSEC_PER_SEC)
 
 enum { RATE_MIN_HZ = 1, RATE_MIN_PERMILLE = 1 };
 
@@ -42,16 +45,23 @@ struct rate_opts {
 struct rate_cost {
 	double all;
 	double clock, waits; /* of all: the programs of each */
+	double switches; /* context switches of the machine per second; 0: not known */
+};
+
+/* When one of the two may go up. */
+struct rate_ladder {
+	uint64_t quiet_ns; /* this long with room before a step up */
+	uint64_t calm_since_ns; /* CLOCK_MONOTONIC since when there is room; 0: there is none */
+	/* CLOCK_MONOTONIC of the last step up; 0: never, or a step down since */
+	uint64_t raised_ns;
 };
 
 struct rate {
 	struct rate_opts opts;
 	uint64_t hz; /* in force */
 	uint32_t permille; /* in force, for stacks of waits; 0: none are recorded */
-	uint64_t quiet_ns; /* this long under the bound before a step up */
-	uint64_t calm_since_ns; /* CLOCK_MONOTONIC since when it is under the bound; 0: it is not */
-	uint64_t
-		raised_ns; /* CLOCK_MONOTONIC of the last step up; 0: never, or a step down since */
+	struct rate_ladder clock, waits;
+	double waits_per_switch; /* what they cost when they were given up, by cost.switches */
 	bool is_told; /* that nothing is left to lower */
 };
 
