@@ -15,7 +15,8 @@
 
 #define MIB (1ULL << 20)
 
-/* AddressSanitizer's keeps what is freed. gcc and clang say in different ways that it is there; its runtime is. */
+/* AddressSanitizer's keeps what is freed. gcc and clang say in different ways that it is there; its
+ * runtime is. */
 extern void __asan_init(void) __attribute__((weak));
 #define IS_OUR_MALLOC (!__asan_init)
 
