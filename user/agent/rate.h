@@ -12,12 +12,12 @@
  *			up: a storm of context switches costs per switch, not per stack
  *
  * and where it has nothing left to lower, the other one. Each comes back by itself: under 3/4 of
- *the bound, with what its next step up is expected to cost, it takes that step after its quiet
- *time; where both may, what costs less. Of a clock, and of waits that are recorded, the cost of a
- *step is known; waits that were given up are expected to cost per context switch of the machine
- *what they did then: in a storm of switches they are not tried again, after it they are. Each time
- *that a step up is taken back soon, the quiet time doubles, up to RATE_QUIET_MAX_NS, so that a
- *steady load makes no seesaw; each one that stands halves it, as the load has changed.
+ * the bound, with what its next step up is expected to cost, it takes that step after its quiet
+ * time; where both may, what costs less. Of a clock, and of waits that are recorded, the cost of a
+ * step is known; waits that were given up are expected to cost per context switch of the machine
+ * what they did then: in a storm of switches they are not tried again, after it they are. Each time
+ * that a step up is taken back soon, the quiet time doubles, up to RATE_QUIET_MAX_NS, so that a
+ * steady load makes no seesaw; each one that stands halves it, as the load has changed.
  *
  * Pure: time and costs are arguments.
  */
