@@ -8,65 +8,24 @@
 set -u
 . tests/e2e/live.sh
 . tests/e2e/clickhouse.sh
+. tests/e2e/stripped.sh
 
 have clickhouse-server || { skip "symbols of a fleet" "no clickhouse-server"; exit 0; }
 unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
 out=$TMPDIR/out
 store=$TMPDIR/store.db
 pins=/sys/fs/bpf/bpfprof-symbols-$$
-debug=$TMPDIR/debug
 # shellcheck disable=SC2154 # of clickhouse.sh
 trap '"$bpfprof" agent --detach --pin-dir "$pins" >>"$log" 2>&1; ch_kill; stop_loads; rm -rf "$tmp"' EXIT
-compile chain chain.cpp
-busy crunch
-for program in chain crunch; do
-	id=$(LC_ALL=C readelf -n "$TMPDIR/bin/$program" | sed -n 's/.*Build ID: //p')
-	folder=$debug/.build-id/${id:0:2}
-	mkdir -p "$folder" "$TMPDIR/server/files/$id"
-	objcopy --only-keep-debug "$TMPDIR/bin/$program" "$folder/${id:2}.debug"
-	cp "$folder/${id:2}.debug" "$TMPDIR/server/files/$id/debuginfo"
-	cp "$TMPDIR/bin/$program" "$TMPDIR/whole.$program"
-	ln -s "${id:2}.debug" "$folder/$program.debug"
-	strip --strip-all "$TMPDIR/bin/$program"
-done
+strip_programs chain crunch
 ch_configure || exit 1
 check "a server begins" ch_start
 [ $status = 0 ] || exit 1
 fleet=clickhouse://127.0.0.1:$ch_port/fleet
 
-# record: both programs, by an agent that has no debug files.
-record()
-{
-	load chain 60
-	load crunch 60
-	timeout -k 5 60 "$bpfprof" agent --store "$store" --pin-dir "$pins" --no-off-cpu --interval 1s -F 199 --listen none \
-		2>"$TMPDIR/agent.err" &
-	local agent=$!
-	for _ in $(seq 400); do
-		grep -q '^bpfprof: agent: recording' "$TMPDIR/agent.err" && break
-		kill -0 "$agent" 2>/dev/null || break
-		sleep 0.05
-	done
-	sleep 3
-	kill -TERM "$agent"
-	wait "$agent"
-	local code=$?
-	stop_loads
-	"$bpfprof" agent --detach --pin-dir "$pins"
-	cat "$TMPDIR/agent.err"
-	return $code
-}
-
 store()
 {
 	bpfprof_into "$1" store store "$2" --store "$fleet" "${@:3}"
-}
-
-# flame STORE NAME [FORMAT]: both programs, into out/NAME.FORMAT.
-flame()
-{
-	"$bpfprof" query flame --store "$1" --since "$since" --until "$until" --select comm=chain,comm=crunch --force \
-		-o "$out/$2.${3:-folded}" >>"$log" 2>&1
 }
 
 # sums: of the samples, and how many rows they are.
@@ -197,15 +156,14 @@ third=clickhouse://127.0.0.1:$ch_port/third
 # uploading: an agent that may upload, on a host that has both programs with their symbols.
 uploading()
 {
-	local program code
-	for program in chain crunch; do
-		cp "$TMPDIR/whole.$program" "$TMPDIR/bin/$program"
-	done
+	local code
+	make_whole
 	timeout -k 5 60 "$bpfprof" agent --store "$TMPDIR/other.db" --pin-dir none --no-off-cpu -F 19 --listen none \
 		--sink "$third" "$@" 2>"$out/uploading.err" &
 	local agent=$!
-	for _ in $(seq 200); do
-		[ "$(grep -c ' uploaded, ' "$out/uploading.err")" = 2 ] && break
+	# Other programs that run here may have symbols, too.
+	for _ in $(seq 400); do
+		[ "$(grep -cE "/bin/(chain|crunch)' .* uploaded, " "$out/uploading.err")" = 2 ] && break
 		kill -0 "$agent" 2>/dev/null || break
 		sleep 0.1
 	done
