@@ -8,6 +8,7 @@ set -u
 . tests/e2e/cases.sh
 . tests/e2e/clickhouse_cluster.sh
 . tests/e2e/fleet.sh
+. tests/e2e/fleet_cluster.sh
 
 have clickhouse-server || { skip "the fleet's cluster" "no clickhouse-server"; exit 0; }
 if [ ! -e /usr/share/java/zookeeper.jar ] || ! have java; then
@@ -21,16 +22,6 @@ trap 'cluster_kill; wait 2>/dev/null; rm -rf "$tmp"' EXIT
 unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd" build_driver make_store tests/e2e/make_store.c
-
-# sums DATABASE NODE: as fleet_store prints them, asked of that one.
-sums()
-{
-	node_sql "$2" "SELECT 'cpu', toInt64(sumIf(n, name = 'cpu')), toInt64(sumIf(v1 + n * unit, name = 'cpu')), 'off-cpu',
-		toInt64(sumIf(n, name = 'off-cpu')), toInt64(sumIf(v[1], name = 'off-cpu')), 'samples-of-web',
-		toInt64(sumIf(n, name = 'cpu' AND service = 'web'))
-		FROM (SELECT service, kind, n, v1, unit, v, name FROM (SELECT * FROM samples FINAL)
-		ANY LEFT JOIN (SELECT kind, name FROM kinds) USING kind) FORMAT TSV" "$1" | tr '\t' ' '
-}
 
 holds "a cluster is configured" cluster_configure
 holds "... and begins" cluster_start
@@ -52,47 +43,7 @@ holds "... which is told" told "there already, of a single server" refused.err
 
 # --- Shipping ---
 
-# sql STORE STATEMENT: to a local one.
-sql()
-{
-	python3 -c '
-import sqlite3, sys
-store = sqlite3.connect(sys.argv[1])
-store.execute(sys.argv[2])
-store.commit()' "$@"
-}
-
-# Four hosts, two for each shard.
-for host in 1 2 3 4; do
-	"$tmp/fleet_store" "$tmp/$host.db" 1 80 >"$out/truth.$host" || exit 1
-	sql "$tmp/$host.db" "UPDATE meta SET value='host $host' WHERE key='host'"
-done
-
-# ship_all URL: until all that the hosts have is there.
-ship_all()
-{
-	local host tries
-
-	for host in 1 2 3 4; do
-		tries=0
-		until bp store ship --store "$tmp/$host.db" --to "$1"; do
-			tries=$((tries + 1))
-			[ $tries -lt 400 ] || return 1
-			sleep 0.1
-		done
-	done
-}
-
-# exact: each server has all, once.
-exact()
-{
-	local node
-
-	for node in 1 2 3 4; do
-		same "$(sums fleet $node)" "$(total "$out"/truth.*)" || return
-	done
-	bp store fsck --store "$url" && bp store fsck --store "$other"
-}
+make_hosts 80 || exit 1
 
 # spread: hosts of both shards, on each replica all of its shard's.
 spread()
@@ -114,18 +65,6 @@ holds "the same spools, through another server" ship_all "$other"
 holds "... are there once" exact
 
 # --- Killed ---
-
-# add: windows more, of each host.
-first=81
-add()
-{
-	local host
-
-	for host in 1 2 3 4; do
-		"$tmp/fleet_store" "$tmp/$host.db" $first 40 >>"$out/truth.$host" || return
-	done
-	first=$((first + 40))
-}
 
 # shipping URL: in the background, all that there is.
 shipping()
