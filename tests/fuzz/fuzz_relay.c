@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a relay reads: a message of an agent, a segment of its spool, a file of tokens; the first
- * byte chooses. A message gets the seal that it should have, and is then what it is written as
- * again; the records of a segment lie one behind the other within it; no token is in an error.
+ * What a relay reads: a message of an agent, a segment of its spool, a file of tokens, a message
+ * about symbols, and what it answers to that; the first byte chooses. Messages get the seal that
+ * they should have, and are then what they are written as again; the records of a segment lie one
+ * behind the other within it; no token is in an error.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,11 +13,14 @@
 #include "base/seal.h"
 #include "clickhouse/native_read.h"
 #include "clickhouse/schema.h"
+#include "fleet/fleet_symbols.h"
 #include "relay/relay_aside.h"
 #include "relay/relay_known.h"
 #include "relay/relay_record.h"
 #include "relay/relay_tokens.h"
 #include "sink/relay_message.h"
+#include "sink/relay_symbols.h"
+#include "symbol/symbol_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -67,25 +71,37 @@ static void check_written(const struct relay_head *head, const struct fleet_bloc
 	buf_deinit(&message);
 }
 
+/* @data behind @seal, with its checksum: *owned*, *@len of them. */
+static uint8_t *seal_data(struct seal seal, const uint8_t *data, size_t size, size_t *len)
+{
+	uint8_t *message = malloc(sizeof(seal) + size);
+
+	if (!message)
+		abort();
+	*len = sizeof(seal) + size;
+	memcpy(message, &seal, sizeof(seal));
+	memcpy(message + sizeof(seal), data, size);
+	seal.checksum = seal_checksum(message, *len);
+	memcpy(message, &seal, sizeof(seal));
+	return message;
+}
+
 static void check_message(const uint8_t *data, size_t size)
 {
-	_cleanup_free_ uint8_t *message = malloc(sizeof(struct seal) + size);
 	const struct seal seal = {.magic = {'B', 'P', 'F', 'R', 'E', 'L', 'A', 'Y'},
 				  .format = RELAY_MESSAGE_VERSION,
 				  .rules = FLEET_SCHEMA_VERSION};
+	size_t len;
+	_cleanup_free_ uint8_t *message = seal_data(seal, data, size, &len);
 	struct fleet_blocks blocks, other;
 	struct relay_head head;
 	struct buf why;
-	uint64_t checksum, sum = 0;
+	uint64_t sum = 0;
 
-	if (!message || fleet_blocks_init(&blocks) || fleet_blocks_init(&other))
+	if (fleet_blocks_init(&blocks) || fleet_blocks_init(&other))
 		abort();
 	buf_init(&why, BUF_NO_MAX);
-	memcpy(message, &seal, sizeof(seal));
-	memcpy(message + sizeof(seal), data, size);
-	checksum = seal_checksum(message, sizeof(seal) + size);
-	memcpy(message + offsetof(struct seal, checksum), &checksum, sizeof(checksum));
-	if (!relay_message_read(message, sizeof(seal) + size, &head, &blocks)) {
+	if (!relay_message_read(message, len, &head, &blocks)) {
 		check_written(&head, &blocks);
 		check_merge(&blocks, &other);
 		if (relay_message_check(&head, &blocks, may, &sum, &why) && !why.len)
@@ -97,6 +113,63 @@ static void check_message(const uint8_t *data, size_t size)
 	fleet_blocks_deinit(&blocks);
 	fleet_blocks_deinit(&other);
 	buf_deinit(&why);
+}
+
+/* As a relay takes it apart, and it is written to its disk under its build-id. */
+static void check_symbols(const uint8_t *data, size_t size)
+{
+	const struct seal seal = {.magic = {'B', 'P', 'F', 'S', 'Y', 'M', 'B', 'S'},
+				  .format = RELAY_SYMBOLS_VERSION,
+				  .rules = FLEET_SCHEMA_VERSION};
+	size_t len;
+	_cleanup_free_ uint8_t *message = seal_data(seal, data, size, &len);
+	struct relay_symbols symbols;
+	struct name_table table;
+	struct buf again, plain;
+
+	if (relay_symbols_read(message, len, &symbols))
+		return;
+	buf_init(&again, BUF_NO_MAX);
+	buf_init(&plain, BUF_NO_MAX);
+	if (strspn(symbols.build_id, "0123456789abcdef") != strlen(symbols.build_id) ||
+	    (!*symbols.build_id && symbols.step != RELAY_SYMBOLS_ASK) ||
+	    relay_symbols_write(&symbols, &again) || again.len > len ||
+	    relay_symbols_read(again.data, again.len, &symbols))
+		abort();
+	if (symbols.step == RELAY_SYMBOLS_TABLE &&
+	    !fleet_symbols_unpack(symbols.build_id, symbols.table, symbols.table_len, &plain))
+		symbol_table_read(plain.data, plain.len, &table);
+	buf_deinit(&again);
+	buf_deinit(&plain);
+}
+
+static int write_wanted(void *arg, const struct relay_wanted *wanted)
+{
+	relay_answer_add(wanted->build_id, wanted->path, wanted->needs_lines, arg);
+	return 0;
+}
+
+static void check_answer(const uint8_t *data, size_t size)
+{
+	const struct seal seal = {.magic = {'B', 'P', 'F', 'W', 'A', 'N', 'T', 'S'},
+				  .format = RELAY_SYMBOLS_VERSION,
+				  .rules = FLEET_SCHEMA_VERSION};
+	size_t len;
+	_cleanup_free_ uint8_t *answer = seal_data(seal, data, size, &len);
+	enum relay_symbols_answer what, other;
+	struct buf again, rows;
+
+	buf_init(&again, BUF_NO_MAX);
+	buf_init(&rows, BUF_NO_MAX);
+	if (!relay_answer_read(answer, len, &what, write_wanted, &rows)) {
+		relay_answer_begin(what, &again);
+		buf_add(&again, rows.data, rows.len);
+		if (relay_answer_end(&again) ||
+		    relay_answer_read(again.data, again.len, &other, NULL, NULL) || other != what)
+			abort();
+	}
+	buf_deinit(&again);
+	buf_deinit(&rows);
 }
 
 static void check_segment(const uint8_t *data, size_t size)
@@ -137,15 +210,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	switch (data[0] % 3) {
+	switch (data[0] % 5) {
 	case 0:
 		check_message(data + 1, size - 1);
 		break;
 	case 1:
 		check_segment(data + 1, size - 1);
 		break;
-	default:
+	case 2:
 		check_tokens(data + 1, size - 1);
+		break;
+	case 3:
+		check_symbols(data + 1, size - 1);
+		break;
+	default:
+		check_answer(data + 1, size - 1);
 	}
 	return 0;
 }

@@ -154,7 +154,7 @@ static void test_claims(void **state)
 static char *upload(struct ch_client *client)
 {
 	char *data = malloc(TABLE_BYTES);
-	uint64_t sent;
+	struct buf packed;
 	uint32_t seed = 1;
 
 	assert_non_null(data);
@@ -162,12 +162,15 @@ static char *upload(struct ch_client *client)
 		seed = seed * 1103515245 + 12345;
 		data[i] = (char)(seed >> 16);
 	}
-	assert_int_equal(fleet_symbols_put(client, &key, data, TABLE_BYTES, &sent), 0);
-	assert_true(sent > TABLE_BYTES / 2);
+	buf_init(&packed, FLEET_TABLE_BYTES_MAX);
+	assert_int_equal(fleet_symbols_pack(key.build_id, data, TABLE_BYTES, &packed), 0);
+	assert_int_equal(fleet_symbols_put(client, &key, packed.data, packed.len), 0);
+	assert_true(packed.len > TABLE_BYTES / 2);
 	assert_int_equal(server.row_cnt, 1);
 	assert_true(server.chunk_cnt > 2);
-	server.bytes = sent;
+	server.bytes = packed.len;
 	server.is_there = true;
+	buf_deinit(&packed);
 	return data;
 }
 
@@ -223,6 +226,21 @@ static void test_upload(void **state)
 	free(data);
 }
 
+static void test_packed(void **state)
+{
+	struct buf packed, out;
+
+	buf_init(&packed, BUF_NO_MAX);
+	buf_init(&out, BUF_NO_MAX);
+	assert_int_equal(fleet_symbols_pack("abcd", "table", 5, &packed), 0);
+	assert_int_equal(fleet_symbols_unpack("abcd", packed.data, packed.len, &out), 0);
+	assert_string_equal(buf_cstr(&out), "table");
+	assert_int_equal(fleet_symbols_unpack("abce", packed.data, packed.len, &out), -EBADMSG);
+	assert_int_equal(fleet_symbols_unpack("abcd", packed.data, packed.len - 1, &out), -EBADMSG);
+	buf_deinit(&packed);
+	buf_deinit(&out);
+}
+
 static void test_missing_chunk(void **state)
 {
 	struct buf out;
@@ -244,6 +262,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_claims, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_upload, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_missing_chunk, setup, teardown),
+		cmocka_unit_test(test_packed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -419,18 +419,23 @@ static void test_metrics(void **state)
 		"bpfprof_relay_spool_messages 1\n",
 		"bpfprof_relay_spool_oldest_seconds 9.5\n",
 		"bpfprof_relay_insert_seconds 0.25\n",
+		"bpfprof_relay_symbols_refused_total{reason=\"too_large\"} 0\n",
+		"bpfprof_relay_symbols_refused_total{reason=\"form\"} 3\n",
+		"bpfprof_relay_symbols_waiting 4\n",
 		"bpfprof_relay_build_info{version=\"",
 	};
 	struct relay_spool *spool = must_open(MAX_BYTES, 0);
 	struct relay_counts counts = {.received = 5, .insert_ns = NSEC_PER_SEC / 4};
+	const struct relay_tables_state tables = {.cnt = 4};
 	struct relay_spool_state now;
 	struct buf text;
 
 	assert_int_equal(append(spool, 1), 0);
 	now = relay_spool_state(spool);
 	counts.refused[RELAY_REFUSED_FULL] = 2;
+	counts.symbols_refused[RELAY_REFUSED_FORM] = 3;
 	buf_init(&text, BUF_NO_MAX);
-	assert_int_equal(relay_counts_format(&counts, &now,
+	assert_int_equal(relay_counts_format(&counts, &now, &tables,
 					     RECEIVED_NS + NSEC_PER_SEC + 19 * NSEC_PER_SEC / 2,
 					     &text),
 			 0);

@@ -17,6 +17,7 @@
 #include "clickhouse/fleet_cluster.h"
 #include "clickhouse/url.h"
 #include "encode/func_table.h"
+#include "sink/relay_symbols.h"
 #include "symbol/demangle.h"
 
 struct store_opts {
@@ -95,11 +96,10 @@ const struct opts_spec store_spec = {
 		"         them, from what bpfprof symbolize would look for here; what was not "
 		"found\n"
 		"         is listed, and looked for again the next time; to be run every hour\n"
-		"upload   FILE... into a fleet store: functions, lines and inlined calls of "
-		"programs\n"
-		"         and libraries with symbols, or of their debug files, which symbolize "
-		"then\n"
-		"         finds there by build-id; no code, and each build once",
+		"upload   FILE... into a fleet store, or to a relay in front of one: functions,\n"
+		"         lines and inlined calls of programs and libraries with symbols, or of\n"
+		"         their debug files, which symbolize then finds there by build-id; no\n"
+		"         code, and each build once",
 	.is_unprivileged = true,
 	.options = store_options,
 	.examples = store_examples,
@@ -366,6 +366,13 @@ static bool is_fleet(const struct store_opts *opts)
 	return opts->store && ch_url_is(opts->store);
 }
 
+/* Relays take uploads, and keep nothing that could be asked for. */
+static bool is_relay(const struct store_opts *opts, const struct action *action)
+{
+	return opts->store && relay_symbols_is_url(opts->store) &&
+	       action->run_fleet == upload_to_fleet;
+}
+
 /* Is it asked by days (--since, --until)? */
 static bool has_days(const struct action *action)
 {
@@ -433,7 +440,7 @@ static int run(struct store_opts *opts)
 	action = &actions[index];
 	if (!check(opts, action) || debug_dirs_init(&opts->debug_dirs, &opts->debug_dir_args))
 		return CLI_USAGE;
-	if (is_fleet(opts))
+	if (is_fleet(opts) || is_relay(opts, action))
 		return run_on_fleet(opts, action);
 	if (!action->run) {
 		log_error("store %s: of a fleet store only (--store clickhouse://HOST/DATABASE)",

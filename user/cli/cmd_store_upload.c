@@ -51,6 +51,18 @@ static struct module *open_file(const char *path)
 	return NULL;
 }
 
+/* What keeps the file from it; NULL: it is not the file's fault. */
+static const char *file_error(const struct symbol_uploader *uploader, int err)
+{
+	if (err == -ENOENT)
+		return "it has no symbols (strip has taken them; --debug-dir DIR says where they "
+		       "are)";
+	if (err != -EFBIG && err != -E2BIG)
+		return NULL;
+	return uploader->why && uploader->why->len ? buf_cstr(uploader->why)
+						   : "it has too many symbols";
+}
+
 /* 0, or negative errno: -ENOENT and others that are the file's are told, and the server's not. */
 static int upload_file(const struct symbol_uploader *uploader, const char *path, int *status)
 {
@@ -66,41 +78,72 @@ static int upload_file(const struct symbol_uploader *uploader, const char *path,
 	hex_format(module->build_id, module->build_id_len, build_id);
 	err = symbol_upload(uploader, module, build_id, false, &sent);
 	module_free(module);
-	if (err == 1) {
+	if (err == 1)
 		log_info("'%s': the symbols of build-id %s are uploaded, %" PRIu64 " bytes", path,
 			 build_id, sent);
-	} else if (!err) {
+	else if (!err)
 		log_info("'%s': the symbols of build-id %s are there already", path, build_id);
-	} else if (err == -ENOENT || err == -EFBIG || err == -E2BIG) {
-		log_error("'%s': %s", path,
-			  err == -ENOENT ? "it has no symbols (strip has taken them; --debug-dir "
-					   "DIR says where they are)"
-					 : "it has too many symbols");
-		*status = CLI_FAILED;
-	}
-	return err > 0 || err == -ENOENT || err == -EFBIG || err == -E2BIG ? 0 : err;
+	if (err >= 0)
+		return 0;
+	if (!file_error(uploader, err))
+		return err;
+	log_error("'%s': %s", path, file_error(uploader, err));
+	*status = CLI_FAILED;
+	return 0;
+}
+
+/* Not one of the two numbers that are no hosts. */
+static int make_host(uint64_t *out)
+{
+	if (getrandom(out, sizeof(*out), 0) != sizeof(*out))
+		return -EIO;
+	*out = *out >> 1 | 1;
+	return 0;
+}
+
+/* Each file by @to, which has where to. As upload_file(). */
+static int upload_all(const struct symbol_uploader *to, const struct files *files, int *status)
+{
+	const struct symbol_sources sources = {.debug_dirs = files->dirs->items};
+	struct symbol_uploader uploader = *to;
+	int err = make_host(&uploader.host);
+
+	uploader.sources = &sources;
+	uploader.is_alone = true;
+	*status = err ? CLI_FAILED : CLI_OK;
+	for (size_t i = 0; i < files->cnt && !err; i++)
+		err = upload_file(&uploader, files->items[i], status);
+	return err;
 }
 
 static int upload_files(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, void *arg,
 			int *status)
 {
 	const struct files *files = arg;
-	const struct symbol_sources sources = {.debug_dirs = files->dirs->items};
-	struct symbol_uploader uploader = {
-		.client = client,
-		.sources = &sources,
-		.is_alone = true,
-	};
-	int err = 0;
+	const struct symbol_uploader to = {.client = client};
 
-	if (getrandom(&uploader.host, sizeof(uploader.host), 0) != sizeof(uploader.host))
-		return -EIO;
-	/* Not one of the two that are no hosts. */
-	uploader.host = uploader.host >> 1 | 1;
-	*status = CLI_OK;
-	for (size_t i = 0; i < files->cnt && !err; i++)
-		err = upload_file(&uploader, files->items[i], status);
-	return err;
+	return upload_all(&to, files, status);
+}
+
+/* What the relay has taken is on its disk, and will be in the fleet's store. */
+static int upload_to_relay(const char *url, const struct files *files)
+{
+	const struct sink_opts opts = {.host_id = ""};
+	_cleanup_(buf_deinit) struct buf why;
+	struct symbol_uploader to = {.why = &why};
+	int status = CLI_FAILED, err;
+
+	buf_init(&why, BUF_NO_MAX);
+	err = relay_symbols_open(url, &opts, &to.relay, &why);
+	if (err) {
+		log_error("store: the URL of the relay: %s", buf_cstr(&why));
+		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
+	}
+	err = upload_all(&to, files, &status);
+	if (err)
+		log_error("store: the relay: %s", why.len ? buf_cstr(&why) : strerror(-err));
+	remote_close(&to.relay->sink);
+	return err ? CLI_FAILED : status;
 }
 
 int fleet_upload_run(const char *url, const char *const *paths, size_t cnt,
@@ -108,5 +151,7 @@ int fleet_upload_run(const char *url, const char *const *paths, size_t cnt,
 {
 	struct files files = {paths, cnt, dirs};
 
+	if (relay_symbols_is_url(url))
+		return upload_to_relay(url, &files);
 	return fleet_on_days(url, NULL, NULL, upload_files, &files);
 }

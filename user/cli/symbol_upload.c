@@ -2,10 +2,40 @@
 #include "cli/symbol_upload.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "fleet/fleet_symbols.h"
 #include "symbol/symbol_table.h"
+
+/* @key to the relay, with @table (NULL: it is claimed). 0 with what it answers, or negative errno.
+ */
+static int send_to_relay(const struct symbol_uploader *uploader, const struct fleet_table_key *key,
+			 const struct buf *table, enum relay_symbols_answer *out)
+{
+	struct relay_symbols symbols = {
+		.step = table ? RELAY_SYMBOLS_TABLE : RELAY_SYMBOLS_CLAIM,
+		.host = key->host,
+		.table = table ? table->data : NULL,
+		.table_len = table ? table->len : 0,
+	};
+
+	snprintf(symbols.format, sizeof(symbols.format), "%s", key->format);
+	snprintf(symbols.build_id, sizeof(symbols.build_id), "%s", key->build_id);
+	snprintf(symbols.path, sizeof(symbols.path), "%s", key->path);
+	return relay_symbols_send(uploader->relay, &symbols, out, NULL, NULL, uploader->why);
+}
+
+static int claim_from_relay(const struct symbol_uploader *uploader,
+			    const struct fleet_table_key *key, bool *is_ours)
+{
+	enum relay_symbols_answer answer = RELAY_SYMBOLS_OURS;
+	int err = uploader->is_alone ? 0 : send_to_relay(uploader, key, NULL, &answer);
+
+	*is_ours = !err && answer == RELAY_SYMBOLS_OURS;
+	return err;
+}
 
 /* Is it for us to do? */
 static int claim(const struct symbol_uploader *uploader, const struct fleet_table_key *key,
@@ -14,11 +44,35 @@ static int claim(const struct symbol_uploader *uploader, const struct fleet_tabl
 	bool is_there;
 	int err;
 
+	if (!uploader->client)
+		return claim_from_relay(uploader, key, is_ours);
 	if (!uploader->is_alone)
 		return fleet_symbols_claim(uploader->client, key, is_ours);
 	err = fleet_symbols_has(uploader->client, key, &is_there);
 	*is_ours = !is_there;
 	return err;
+}
+
+/* 1; 0: it was there; or negative errno. */
+static int put(const struct symbol_uploader *uploader, const struct fleet_table_key *key,
+	       const void *data, size_t len, uint64_t *sent_out)
+{
+	_cleanup_(buf_deinit) struct buf packed;
+	enum relay_symbols_answer answer = RELAY_SYMBOLS_STORED;
+	int err;
+
+	buf_init(&packed, FLEET_TABLE_BYTES_MAX);
+	err = fleet_symbols_pack(key->build_id, data, len, &packed);
+	if (err)
+		return err;
+	if (uploader->client)
+		err = fleet_symbols_put(uploader->client, key, packed.data, packed.len);
+	else
+		err = send_to_relay(uploader, key, &packed, &answer);
+	if (err)
+		return err;
+	*sent_out = packed.len;
+	return answer == RELAY_SYMBOLS_STORED;
 }
 
 int symbol_upload(const struct symbol_uploader *uploader, const struct module *module,
@@ -44,8 +98,5 @@ int symbol_upload(const struct symbol_uploader *uploader, const struct module *m
 	if (err || !is_ours)
 		return err;
 	data = symbol_table_make(module, uploader->sources, needs_lines, &len);
-	if (!data)
-		return -errno;
-	err = fleet_symbols_put(uploader->client, &key, data, len, sent_out);
-	return err ? err : 1;
+	return data ? put(uploader, &key, data, len, sent_out) : -errno;
 }

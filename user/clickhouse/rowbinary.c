@@ -67,6 +67,20 @@ const char *rb_text(struct reader *rd, size_t *len)
 	return text;
 }
 
+void rb_copy_text(struct reader *rd, char *out, size_t max)
+{
+	size_t len = 0;
+	const char *text = rb_text(rd, &len);
+
+	if (rd->err || len >= max || (len && memchr(text, '\0', len))) {
+		reader_fail(rd);
+		return;
+	}
+	if (len)
+		memcpy(out, text, len);
+	out[len] = '\0';
+}
+
 size_t rb_array(struct reader *rd, size_t element_bytes)
 {
 	uint64_t cnt = reader_uleb128(rd);

@@ -31,6 +31,10 @@ void rb_add_str(struct buf *out, const char *str);
 /* A string: borrowed, not NUL-terminated, *@len bytes; NULL and 0 where the reader fails. */
 const char *rb_text(struct reader *rd, size_t *len);
 
+/* A string into @out, with a NUL: where it is longer than @max (with that), or has one, the reader
+ * fails, and @out stays what it was. */
+void rb_copy_text(struct reader *rd, char *out, size_t max);
+
 /* How many elements the array that comes has; each takes @element_bytes at least (> 0), so that a
  * number that the bytes cannot hold fails the reader: 0 then. */
 size_t rb_array(struct reader *rd, size_t element_bytes);

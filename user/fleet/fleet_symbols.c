@@ -17,8 +17,6 @@
 
 enum {
 	CHUNK_BYTES = 1 << 20,
-	/* What does not become smaller by compression becomes a little larger. */
-	PACKED_BYTES_MAX = BLOB_MAX_BYTES + (1 << 20),
 	LIST_BYTES_MAX = 8 << 20,
 };
 
@@ -161,27 +159,30 @@ static int put_chunk(struct ch_client *client, const struct fleet_table_key *key
 	return err;
 }
 
-int fleet_symbols_put(struct ch_client *client, const struct fleet_table_key *key, const void *data,
-		      size_t len, uint64_t *sent_out)
+int fleet_symbols_pack(const char *build_id, const void *data, size_t len, struct buf *out)
 {
-	_cleanup_(buf_deinit) struct buf packed;
 	const struct buf raw = {.data = (char *)data, .len = len};
-	uint64_t digest;
-	uint32_t nr = 0;
-	int err;
 
-	buf_init(&packed, PACKED_BYTES_MAX);
-	err = blob_pack(&raw, place_of(key->build_id), BLOB_LEVEL_LATER, &packed);
-	if (err)
-		return err;
-	digest = hash_bytes(packed.data, packed.len);
-	for (size_t at = 0; at < packed.len && !err; at += CHUNK_BYTES)
-		err = put_chunk(client, key, digest, nr++, packed.data + at,
-				packed.len - at < CHUNK_BYTES ? packed.len - at : CHUNK_BYTES);
-	if (!err)
-		err = write_row(client, key, digest, nr, packed.len);
-	*sent_out = packed.len;
-	return err;
+	return blob_pack(&raw, place_of(build_id), BLOB_LEVEL_LATER, out);
+}
+
+int fleet_symbols_unpack(const char *build_id, const void *packed, size_t len, struct buf *out)
+{
+	return blob_unpack(packed, len, place_of(build_id), out);
+}
+
+int fleet_symbols_put(struct ch_client *client, const struct fleet_table_key *key,
+		      const void *packed, size_t len)
+{
+	const uint64_t digest = hash_bytes(packed, len);
+	const char *bytes = packed;
+	uint32_t nr = 0;
+	int err = 0;
+
+	for (size_t at = 0; at < len && !err; at += CHUNK_BYTES)
+		err = put_chunk(client, key, digest, nr++, bytes + at,
+				len - at < CHUNK_BYTES ? len - at : CHUNK_BYTES);
+	return err ? err : write_row(client, key, digest, nr, len);
 }
 
 /* --- Reading --- */
@@ -215,7 +216,7 @@ static int find_table(struct ch_client *client, const char *build_id, const char
 	out->digest = reader_u64(&rd);
 	out->bytes = reader_u64(&rd);
 	out->chunks = reader_u32(&rd);
-	return rd.err ? -EPROTO : out->bytes > PACKED_BYTES_MAX ? -EBADMSG : 0;
+	return rd.err ? -EPROTO : out->bytes > FLEET_TABLE_BYTES_MAX ? -EBADMSG : 0;
 }
 
 /* The chunks in @answer, behind each other. */
@@ -253,8 +254,8 @@ int fleet_symbols_get(struct ch_client *client, const char *build_id, const char
 	int err = find_table(client, build_id, format, &row);
 
 	buf_init(&sql, BUF_NO_MAX);
-	buf_init(&answer, 2 * (size_t)PACKED_BYTES_MAX);
-	buf_init(&packed, PACKED_BYTES_MAX);
+	buf_init(&answer, 2 * (size_t)FLEET_TABLE_BYTES_MAX);
+	buf_init(&packed, FLEET_TABLE_BYTES_MAX);
 	if (err)
 		return err;
 	buf_add_str(&sql, "SELECT nr, data FROM symbol_chunks WHERE build_id = ");
@@ -265,5 +266,5 @@ int fleet_symbols_get(struct ch_client *client, const char *build_id, const char
 	err = sql.err ? sql.err : ch_client_query(client, buf_cstr(&sql), &answer);
 	if (!err)
 		err = join_chunks(&answer, &row, &packed);
-	return err ? err : blob_unpack(packed.data, packed.len, place_of(build_id), out);
+	return err ? err : fleet_symbols_unpack(build_id, packed.data, packed.len, out);
 }

@@ -22,11 +22,14 @@
 #include "base/buf.h"
 #include "clickhouse/client.h"
 #include "fleet/fleet_unnamed.h"
+#include "store/blob.h"
 
 enum {
 	FLEET_CLAIM_S = 600,
 	FLEET_SETTLE_S = 2, /* until all see a claim of the same second; two tables do no harm */
 	FLEET_WANTED_MAX = 1000,
+	/* Of a table, compressed: what does not become smaller becomes a little larger. */
+	FLEET_TABLE_BYTES_MAX = BLOB_MAX_BYTES + (1 << 20),
 };
 
 /* Whose table, who says so, and of which kind it is; all borrowed. Neither 0 nor UINT64_MAX is a
@@ -51,10 +54,18 @@ int fleet_symbols_has(struct ch_client *client, const struct fleet_table_key *ke
  * nobody has one, and nobody was faster. 0 or negative errno. */
 int fleet_symbols_claim(struct ch_client *client, const struct fleet_table_key *key, bool *is_ours);
 
-/* Upload the @len bytes at @data; *@sent_out: compressed. 0, negative errno as ch_client_insert(),
- * or -E2BIG. */
-int fleet_symbols_put(struct ch_client *client, const struct fleet_table_key *key, const void *data,
-		      size_t len, uint64_t *sent_out);
+/* Append the @len bytes at @data, a table of @build_id, to @out as they are uploaded. 0, -E2BIG or
+ * -ENOMEM. */
+int fleet_symbols_pack(const char *build_id, const void *data, size_t len, struct buf *out);
+
+/* The inverse, of @packed, which is hostile: 0; -EBADMSG: it is not what was packed for @build_id;
+ * -ENOMEM. */
+int fleet_symbols_unpack(const char *build_id, const void *packed, size_t len, struct buf *out);
+
+/* Upload what fleet_symbols_pack() made, @len bytes at @packed. 0 or negative errno as
+ * ch_client_insert(). */
+int fleet_symbols_put(struct ch_client *client, const struct fleet_table_key *key,
+		      const void *packed, size_t len);
 
 /* Append the table of @build_id to @out. 0; -ENOENT: there is none; -EBADMSG: what is there is not
  * what was uploaded; or negative errno as ch_client_query(). */

@@ -20,6 +20,7 @@
 
 enum {
 	LOOK_S = 1, /* between two looks at the token file */
+	TABLES_SHARE = 4, /* symbols may have so much more than the spool: a part of the same */
 	OTHER_FILES = 64, /* besides clients */
 };
 
@@ -122,6 +123,8 @@ static int open_spool(struct relay *relay)
 
 	buf_init(&why, BUF_NO_MAX);
 	err = relay_spool_open(&opts, &relay->spool, &why);
+	if (!err)
+		err = relay_tables_open(opts.path, opts.max_bytes / TABLES_SHARE, &relay->tables);
 	if (err) {
 		log_error("relay: %s", why.len ? buf_cstr(&why) : strerror(-err));
 		return err;
@@ -167,6 +170,7 @@ int relay_run(const struct relay_opts *opts)
 	raise_limit(opts->max_clients);
 	if (!relay_tokens_open(opts->token_file, &relay.tokens))
 		status = run(&relay, &signals);
+	relay_tables_close(relay.tables);
 	relay_spool_close(relay.spool);
 	relay_tokens_close(&relay.tokens);
 	return status;

@@ -12,6 +12,7 @@ static const char *const refusals[RELAY_REFUSAL_CNT] = {
 	[RELAY_REFUSED_EPOCH] = "epoch",     [RELAY_REFUSED_TOO_LARGE] = "too_large",
 	[RELAY_REFUSED_FULL] = "spool_full", [RELAY_REFUSED_OLD] = "spool_old",
 	[RELAY_REFUSED_DISK] = "disk",	     [RELAY_REFUSED_MEMORY] = "memory",
+	[RELAY_REFUSED_STORE] = "store",
 };
 
 static const struct {
@@ -36,6 +37,17 @@ static const struct {
 	{"relay_quarantined_total", "Messages that the fleet's store refused.", AT(quarantined)},
 	{"relay_quarantined_unkept_total", "Those that the quarantine had no room for.",
 	 AT(unkept)},
+	{"relay_symbols_received_total", "Messages about symbols of hosts that were let in.",
+	 AT(symbols_received)},
+	{"relay_symbols_asked_total", "Those that asked for what is wanted, or claimed a file.",
+	 AT(symbols_asked)},
+	{"relay_symbols_stored_total", "Symbol tables that are on the disk.", AT(symbols_stored)},
+	{"relay_symbols_again_total", "Those that were there already.", AT(symbols_again)},
+	{"relay_symbols_shipped_total", "Symbol tables that the fleet's store has from here.",
+	 AT(symbols_shipped)},
+	{"relay_symbols_known_total", "Those that it had already.", AT(symbols_known)},
+	{"relay_symbols_dropped_total", "Those that it refused, or that were damaged here.",
+	 AT(symbols_dropped)},
 #undef AT
 };
 
@@ -52,17 +64,16 @@ static void add_seconds(struct buf *out, const char *name, const char *help, uin
 	metrics_add_seconds(out, name, (double)ns / (double)NSEC_PER_SEC);
 }
 
-static void add_refusals(const struct relay_counts *counts, struct buf *out)
+static void add_refusals(const _Atomic uint64_t counts[RELAY_REFUSAL_CNT], const char *name,
+			 const char *help, struct buf *out)
 {
-	static const char name[] = "relay_refused_total";
-
-	metrics_add_head(out, name, "counter", "Messages that were not stored.");
+	metrics_add_head(out, name, "counter", help);
 	for (size_t i = 0; i < RELAY_REFUSAL_CNT; i++)
-		metrics_add_u64(out, name, "reason", refusals[i], atomic_load(&counts->refused[i]));
+		metrics_add_u64(out, name, "reason", refusals[i], atomic_load(&counts[i]));
 }
 
 int relay_counts_format(const struct relay_counts *counts, const struct relay_spool_state *spool,
-			uint64_t now_ns, struct buf *out)
+			const struct relay_tables_state *tables, uint64_t now_ns, struct buf *out)
 {
 	const uint64_t age_ns =
 		spool->oldest_ns && now_ns > spool->oldest_ns ? now_ns - spool->oldest_ns : 0;
@@ -73,7 +84,9 @@ int relay_counts_format(const struct relay_counts *counts, const struct relay_sp
 
 		add_number(out, counters[i].name, "counter", counters[i].help, atomic_load(count));
 	}
-	add_refusals(counts, out);
+	add_refusals(counts->refused, "relay_refused_total", "Messages that were not stored.", out);
+	add_refusals(counts->symbols_refused, "relay_symbols_refused_total",
+		     "Messages about symbols that were not taken.", out);
 	add_number(out, "relay_spool_bytes", "gauge", "Size of the spool.", spool->bytes);
 	add_number(out, "relay_spool_messages", "gauge", "Messages that wait in it.",
 		   spool->records);
@@ -85,6 +98,8 @@ int relay_counts_format(const struct relay_counts *counts, const struct relay_sp
 	add_number(out, "relay_spool_torn_bytes_total", "counter",
 		   "Bytes that were being written when a relay ended; nobody was told of them.",
 		   spool->torn_bytes);
+	add_number(out, "relay_symbols_waiting", "gauge", "Symbol tables that wait.", tables->cnt);
+	add_number(out, "relay_symbols_bytes", "gauge", "Bytes of them.", tables->bytes);
 	add_seconds(out, "relay_insert_seconds", "Time that the last insert took.",
 		    atomic_load(&counts->insert_ns));
 	metrics_add_build(out, "relay_build_info");

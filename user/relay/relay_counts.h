@@ -4,7 +4,10 @@
  *
  *	received = stored + refused		stored = shipped + quarantined + waiting
  *
- * in messages, since it was started, but for those that waited when it was.
+ * in messages, since it was started, but for those that waited when it was. Of symbols:
+ *
+ *	received = asked + stored + again + refused
+ *	stored = shipped + known + dropped + waiting
  */
 #ifndef BPFPROF_RELAY_RELAY_COUNTS_H
 #define BPFPROF_RELAY_RELAY_COUNTS_H
@@ -14,6 +17,7 @@
 
 #include "base/buf.h"
 #include "relay/relay_spool.h"
+#include "relay/relay_tables.h"
 
 /* Why a message is not stored. */
 enum relay_refusal {
@@ -27,6 +31,7 @@ enum relay_refusal {
 	RELAY_REFUSED_OLD, /* the spool's oldest record is too old */
 	RELAY_REFUSED_DISK, /* takes nothing */
 	RELAY_REFUSED_MEMORY,
+	RELAY_REFUSED_STORE, /* what it wants is not known yet */
 	RELAY_REFUSAL_CNT,
 };
 
@@ -39,10 +44,15 @@ struct relay_counts {
 	_Atomic uint64_t quarantined,
 		unkept; /* messages; those that the quarantine has no room for */
 	_Atomic uint64_t insert_ns; /* of the last insert */
+	/* Messages about symbols: questions and claims; tables, those that were here before, too */
+	_Atomic uint64_t symbols_received, symbols_asked, symbols_stored, symbols_again;
+	_Atomic uint64_t symbols_refused[RELAY_REFUSAL_CNT];
+	/* Tables: the store has them; had them before; refused them, or they were damaged here */
+	_Atomic uint64_t symbols_shipped, symbols_known, symbols_dropped;
 };
 
 /* Append the text: 0 or -ENOMEM. @now_ns: UTC. */
 int relay_counts_format(const struct relay_counts *counts, const struct relay_spool_state *spool,
-			uint64_t now_ns, struct buf *out);
+			const struct relay_tables_state *tables, uint64_t now_ns, struct buf *out);
 
 #endif

@@ -37,7 +37,8 @@ static const struct opt relay_options[] = {
 	{OPT_STRING, 0, "spool", "DIR", AT(spool, const char *), .flags = OPT_IS_FILE,
 	 .help = "where messages wait (default: " SPOOL_DEFAULT ")"},
 	{OPT_BYTES, 0, "max-spool", "BYTES", AT(max_spool_bytes, uint64_t), .min = 64 << 10,
-	 .help = "take nothing more beyond this size: agents keep what they have (default: 4G)"},
+	 .help = "take nothing more beyond this size: agents keep what they have (default: 4G); "
+		 "symbols, and what is put aside, may have a quarter of it each, besides"},
 	{OPT_DURATION, 0, "max-age", "AGE", AT(max_age_ns, uint64_t),
 	 .help = "take nothing more while the oldest message has waited longer (default: 1d; 0: "
 		 "no bound)"},

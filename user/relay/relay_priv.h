@@ -10,11 +10,13 @@
 #include "relay/relay_counts.h"
 #include "relay/relay_opts.h"
 #include "relay/relay_spool.h"
+#include "relay/relay_tables.h"
 #include "relay/relay_tokens.h"
 
 struct relay {
 	const struct relay_opts *opts; /* borrowed */
 	struct relay_spool *spool; /* owned */
+	struct relay_tables *tables; /* owned */
 	struct relay_tokens tokens;
 	struct relay_counts counts;
 	_Atomic uint64_t failing_ns; /* CLOCK_MONOTONIC since which nothing is shipped; 0: it is */

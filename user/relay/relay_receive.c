@@ -197,6 +197,8 @@ static void answer_batch(struct web_site *site, const struct web_request *reques
 
 static const struct web_route routes[] = {
 	{RELAY_PATH, WEB_POST, WEB_LANE_STORE, WEB_ERRORS_TEXT, answer_batch, false},
+	{RELAY_SYMBOLS_PATH, WEB_POST, WEB_LANE_STORE, WEB_ERRORS_TEXT, relay_answer_symbols,
+	 false},
 	{"/metrics", WEB_GET | WEB_HEAD, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_metrics,
 	 false},
 	{"/healthz", WEB_GET | WEB_HEAD, WEB_LANE_QUICK, WEB_ERRORS_TEXT, web_answer_health, false},
@@ -217,8 +219,9 @@ static int format_metrics(void *arg, struct buf *out)
 {
 	struct relay *relay = arg;
 	const struct relay_spool_state state = relay_spool_state(relay->spool);
+	const struct relay_tables_state tables = relay_tables_state(relay->tables);
 
-	return relay_counts_format(&relay->counts, &state, clock_realtime_ns(), out);
+	return relay_counts_format(&relay->counts, &state, &tables, clock_realtime_ns(), out);
 }
 
 static bool is_healthy(void *arg, struct buf *why)

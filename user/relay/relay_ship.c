@@ -17,6 +17,7 @@
 #include "http/http.h"
 #include "relay/relay_aside.h"
 #include "relay/relay_known.h"
+#include "relay/relay_ship_symbols.h"
 #include "sink/relay_message.h"
 #include "store/shipper.h"
 
@@ -47,6 +48,7 @@ struct relay_ship {
 	uint64_t refused_nr; /* the message that was refused alone; 0: none */
 	uint64_t refused_hosts[REFUSED_MAX]; /* of messages in a row that were put aside */
 	uint32_t refused_cnt; /* of those hosts */
+	struct relay_ship_symbols symbols;
 	struct buf why;
 };
 
@@ -76,6 +78,7 @@ int relay_ship_open(struct relay *relay, struct relay_ship **out)
 	ship->relay = relay;
 	ship->message_max = MESSAGES_MAX;
 	relay_known_init(&ship->known);
+	relay_ship_symbols_init(&ship->symbols, relay);
 	buf_init(&ship->message, BUF_NO_MAX);
 	buf_init(&ship->why, BUF_NO_MAX);
 	err = fleet_blocks_init(&ship->blocks);
@@ -102,6 +105,7 @@ void relay_ship_close(struct relay_ship *ship)
 	fleet_blocks_deinit(&ship->blocks);
 	fleet_blocks_deinit(&ship->one);
 	relay_known_deinit(&ship->known);
+	relay_ship_symbols_deinit(&ship->symbols);
 	buf_deinit(&ship->message);
 	buf_deinit(&ship->why);
 	free(ship);
@@ -181,18 +185,26 @@ static int gather(struct relay_ship *ship)
 
 /* --- Inserting --- */
 
+/* Are its tables there, and ours? */
+static int check_store(struct relay_ship *ship)
+{
+	int err = ship->is_checked ? 0 : fleet_schema_check(ship->client, &ship->why);
+
+	ship->is_checked = !err;
+	/* Whatever it is, messages are not to blame. */
+	return err == -EINVAL ? -EPROTO : err;
+}
+
 static int insert(struct relay_ship *ship)
 {
 	struct relay_counts *counts = &ship->relay->counts;
 	const uint64_t begin_ns = clock_monotonic_ns();
 	const size_t before = ship->table;
 	uint64_t dict_rows = 0;
-	int err = ship->is_checked ? 0 : fleet_schema_check(ship->client, &ship->why);
+	int err = check_store(ship);
 
-	/* Whatever it is, messages are not to blame. */
 	if (err)
-		return err == -EINVAL ? -EPROTO : err;
-	ship->is_checked = true;
+		return err;
 	err = fleet_blocks_insert_rest(&ship->blocks, ship->client, &ship->table, &dict_rows);
 	atomic_fetch_add(&counts->dict_rows, dict_rows);
 	/* Something works: it need not be waited for longer and longer. */
@@ -332,6 +344,25 @@ static int step(struct relay_ship *ship)
 	return err ? err : 1;
 }
 
+/* One table of symbols, or the question which ones are wanted. 1: there may be more to do at once;
+ * 0: nothing is left, or it has to wait; negative errno: it failed. */
+static int step_symbols(struct relay_ship *ship)
+{
+	int err;
+
+	if (!relay_ship_symbols_is_due(&ship->symbols))
+		return 0;
+	buf_reset(&ship->why);
+	err = check_store(ship);
+	if (!err)
+		err = relay_ship_symbols_step(&ship->symbols, ship->client, &ship->why);
+	if (err >= 0)
+		return err;
+	ship->is_checked = false;
+	relay_ship_symbols_fail(&ship->symbols, ship->client, &ship->why);
+	return err;
+}
+
 /* --- Running --- */
 
 /* Up to @wait_ns, or to the end. */
@@ -356,14 +387,16 @@ void relay_ship_run(struct relay_ship *ship)
 		const bool is_last = atomic_load(&ship->relay->end_ns);
 		const uint64_t begin_ns = clock_monotonic_ns();
 		const int got = step(ship);
+		/* Windows come first, and symbols not at all where they are not taken. */
+		const int tables = got < 0 ? 0 : step_symbols(ship);
 		const uint64_t took_ns = clock_monotonic_ns() - begin_ns;
 
 		/* At the end what is there, and once. */
-		if (is_last && got <= 0)
+		if (is_last && got <= 0 && tables <= 0)
 			return;
 		if (got < 0)
 			wait_for(ship, shipper_backoff_ns(ship->failures), true);
-		else if (!is_full(ship) && took_ns < ship->relay->opts->every_ns)
+		else if (!is_full(ship) && tables <= 0 && took_ns < ship->relay->opts->every_ns)
 			wait_for(ship, ship->relay->opts->every_ns - took_ns, true);
 	}
 }

@@ -9,6 +9,7 @@
  *	SPOOL/epoch		a number by which hosts know whether it is this spool that they told
  *				of what they name
  *	SPOOL/quarantine/	messages that the fleet's store refused, compressed
+ *	SPOOL/symbols/		tables of symbols: relay_tables.h
  *	SPOOL/lock		one relay has it
  *
  * What relay_spool_append() has returned 0 for is on the disk. After a crash the records that are

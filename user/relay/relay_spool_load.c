@@ -39,8 +39,7 @@ static int read_file(const struct relay_spool *spool, const char *name, struct b
 	return fd < 0 ? -errno : fs_read_fd(fd, out);
 }
 
-/* Replace file @name by @text. @is_synced: it is on the disk afterwards. */
-static int write_file(int dir_fd, const char *name, const void *data, size_t len, bool is_synced)
+int spool_write_file(int dir_fd, const char *name, const void *data, size_t len, bool is_synced)
 {
 	char temporary[SPOOL_NAME_BYTES];
 	_cleanup_close_ int fd = -1;
@@ -97,7 +96,7 @@ int spool_make_epoch(struct relay_spool *spool)
 			return -EIO;
 	} while (!epoch);
 	snprintf(line, sizeof(line), "%016" PRIx64 "\n", epoch);
-	err = write_file(spool->dir_fd, "epoch", line, strlen(line), true);
+	err = spool_write_file(spool->dir_fd, "epoch", line, strlen(line), true);
 	if (!err)
 		atomic_store(&spool->epoch, epoch);
 	return err;
@@ -314,7 +313,7 @@ void spool_note_cursor(const struct relay_spool *spool)
 	snprintf(line, sizeof(line), "%016" PRIx64 " %016" PRIx64 " %016" PRIx64, at[0], at[1],
 		 hash_bytes(at, sizeof(at)));
 	/* Without it what is shipped is shipped again. */
-	if (write_file(spool->dir_fd, "cursor", line, strlen(line), false))
+	if (spool_write_file(spool->dir_fd, "cursor", line, strlen(line), false))
 		log_debug("relay: the cursor cannot be written: %s", strerror(errno));
 }
 

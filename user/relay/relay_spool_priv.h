@@ -47,6 +47,11 @@ struct relay_spool {
 /* "segment-0123456789abcdef" */
 void spool_segment_name(uint64_t nr, char out[static SPOOL_NAME_BYTES]);
 
+/* Replace file @name of the folder by the @len bytes at @data; @is_synced: they are on the disk
+ * afterwards. Until it has that name it is called ".NAME.new". 0, or negative errno: what was there
+ * is. */
+int spool_write_file(int dir_fd, const char *name, const void *data, size_t len, bool is_synced);
+
 /* Open the folder's files and index what is in them: 0 or negative errno. */
 int spool_load(struct relay_spool *spool, const char *path);
 

@@ -20,18 +20,10 @@ enum {
 	STATUS_TOO_LARGE = 413,
 };
 
-static const char *const headers[] = {"Content-Type: application/vnd.bpfprof.relay", NULL};
-
 static const struct remote_kind kind = {
-	.scheme = "relay",
-	.user_variable = "RELAY_USER",
-	.password_variable = "RELAY_PASSWORD",
+	RELAY_REMOTE_KIND,
 	.path = RELAY_PATH,
-	.headers = headers,
-	.port = 7711,
 	.is_packed = true,
-	.has_hosts = true,
-	.may_pass = true,
 };
 
 struct to_relay {

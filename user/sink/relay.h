@@ -20,4 +20,10 @@
 
 extern const struct sink_ops relay_sink;
 
+/* What of a struct remote_kind all that goes to a relay has in common. */
+#define RELAY_REMOTE_KIND                                                                        \
+	.scheme = "relay", .user_variable = "RELAY_USER", .password_variable = "RELAY_PASSWORD", \
+	.headers = (const char *const[]){"Content-Type: application/vnd.bpfprof.relay", NULL},   \
+	.port = 7711, .has_hosts = true, .may_pass = true
+
 #endif

@@ -46,21 +46,6 @@ int relay_message_write(const struct relay_head *head, const struct fleet_blocks
 
 /* --- Reading --- */
 
-/* A text that fits, without NUL. */
-static void take_text(struct reader *rd, char *out, size_t max)
-{
-	size_t len = 0;
-	const char *text = rb_text(rd, &len);
-
-	if (rd->err || len >= max || (len && memchr(text, '\0', len))) {
-		reader_fail(rd);
-		return;
-	}
-	if (len)
-		memcpy(out, text, len);
-	out[len] = '\0';
-}
-
 static int take_seal(const void *data, size_t len)
 {
 	struct seal seal;
@@ -88,8 +73,8 @@ int relay_message_read(const void *data, size_t len, struct relay_head *out,
 	head.epoch = reader_u64(&rd);
 	head.first_seq = reader_u64(&rd);
 	head.last_seq = reader_u64(&rd);
-	take_text(&rd, head.id, sizeof(head.id));
-	take_text(&rd, head.name, sizeof(head.name));
+	rb_copy_text(&rd, head.id, sizeof(head.id));
+	rb_copy_text(&rd, head.name, sizeof(head.name));
 	for (size_t i = 0; i < FLEET_BLOCK_CNT && !err; i++)
 		if (reader_u8(&rd))
 			err = native_decode(&rd, &blocks->of[i]);

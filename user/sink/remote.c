@@ -15,6 +15,7 @@
 
 enum {
 	TIMEOUT_MS = 120000,
+	TIMEOUT_MAX_MS = 24 * 3600 * 1000, /* more, at most */
 	ANSWER_MAX_BYTES = 4 << 20, /* as OTLP/HTTP recommends it */
 	SHOWN_BYTES = 200, /* of an answer, in messages */
 	RETRY_AFTER_MAX_S = 3600, /* more is not believed */
@@ -179,12 +180,20 @@ static int take_url(struct remote *remote, const struct remote_url *url)
 	return err ? err : remote->path.err;
 }
 
+/* Of a request. */
+static uint32_t timeout_ms(const struct remote_kind *kind, uint64_t bytes_per_s)
+{
+	const uint64_t sending_ms = bytes_per_s ? kind->body_bytes_max * 1000ULL / bytes_per_s : 0;
+
+	return (uint32_t)(TIMEOUT_MS + (sending_ms < TIMEOUT_MAX_MS ? sending_ms : TIMEOUT_MAX_MS));
+}
+
 int remote_init(struct remote *remote, const struct remote_kind *kind, const struct sink_opts *opts,
 		struct buf *why)
 {
 	const struct http_opts http = {
 		.ca_file = *remote->ca_file ? remote->ca_file : NULL,
-		.timeout_ms = TIMEOUT_MS,
+		.timeout_ms = timeout_ms(kind, opts->bytes_per_s),
 		.send_bytes_per_s = opts->bytes_per_s,
 		.is_cancelled = opts->is_cancelled,
 		.arg = opts->arg,

@@ -44,6 +44,8 @@ struct remote_kind {
 	const char *path; /* of what is posted */
 	const char *const *headers; /* NULL-terminated, at most four */
 	uint16_t port; /* where the URL has none */
+	uint32_t body_bytes_max; /* of large ones, which take as long as their rate wants; 0: there
+				    are none */
 	bool is_packed; /* bodies are compressed */
 	bool has_hosts; /* the URL may name several */
 	bool may_pass; /* a 5xx that is none of 502, 503, 504: else it is a refusal */
