@@ -124,6 +124,8 @@ check "it counts them" symbols_balance one 2
 check "names are made of them" symbolized fleet
 check "... all that debug files would give" lacking 0
 check "... as at home" as_at_home fleet
+check "a URL that is none" bpfprof_into 2 wrong store upload --store relay://127.0.0.1 "$TMPDIR/bin/cog"
+check "... is told" told "the URL of the relay: it does not begin with relay.http://" wrong.err
 check "what a relay has is asked of the store" bpfprof_into 2 asked store symbolize --store "$one"
 check "... as it says" told "of a fleet store only" asked.err
 
@@ -218,4 +220,57 @@ check "... nor an empty one" answers 400 --data-binary ""
 check "... nor a GET" answers 405
 check "it counts them" symbols_balance full
 relay_kill full
+# --- Asked for ---
+
+# sent: how many tables of both programs agents say that they sent.
+sent()
+{
+	cat "$out"/agent*.err | grep -cE "/bin/(cog|mill)' .* uploaded, "
+}
+
+# agents COUNT SECONDS NR...: that may upload, each a host of its own, on a machine that has both programs with their
+# symbols; until so many tables were sent, or for so long.
+agents()
+{
+	local wanted=$1 seconds=$2 nr pids=() code=0
+	shift 2
+	for nr; do
+		timeout -k 5 90 "$bpfprof" agent --store "$TMPDIR/host$nr.db" --pin-dir none --no-off-cpu -F 19 --listen none \
+			--sink "$(relay_url asked)" --upload-symbols 2>"$out/agent$nr.err" &
+		pids+=($!)
+	done
+	for _ in $(seq $((10 * seconds))); do
+		[ "$(sent)" = "$wanted" ] && break
+		sleep 0.1
+	done
+	sleep 1
+	kill -TERM "${pids[@]}"
+	for nr in "${pids[@]}"; do
+		wait "$nr" || code=1
+	done
+	cat "$out"/agent*.err
+	return $code
+}
+
+relay_configure asked "$(url asked)"
+check "a relay of agents" eval 'fresh asked "$store" && relay_start asked && bp store ship --store "$store" --to "$(relay_url asked)"'
+check "... ships" relay_drained asked
+check "names are looked for" symbolized asked
+check "... and missing" lacking 2
+relay_kill asked
+check "the relay is started anew, and asks what is wanted" relay_start asked
+make_whole
+check "two agents where the programs have symbols" agents 2 30 1 2
+check "... send those, each once" [ "$(sent)" = 2 ]
+check "... to the relay" tables_drained asked
+check "... which ships them" same "$(ch_sql asked "SELECT count(), uniqExact(build_id), max(chunks) FROM symbol_tables FINAL
+	WHERE match(path, '/bin/(cog|mill)\$') FORMAT TSV")" "2	2	1"
+rm "$out"/agent*.err
+check "another one later" agents 1 6 3
+check "... is not asked" [ "$(sent)" = 0 ]
+check "it counts them" symbols_balance asked
+rm "$TMPDIR/bin/cog" "$TMPDIR/bin/mill"
+check "names are made of them" symbolized asked
+check "... as at home" as_at_home asked
+relay_kill asked
 exit $status

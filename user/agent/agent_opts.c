@@ -69,8 +69,8 @@ static const struct opt agent_options[] = {
 		 "file also as [sink NAME] with url = and max-rate ="},
 	{OPT_FLAG, 0, "upload-symbols", AT(upload_symbols, bool), .flags = OPT_NEGATABLE,
 	 .help = "upload symbols of programs that run here (functions, source files, lines; no "
-		 "code) into ClickHouse when store symbolize has not found them: once for each "
-		 "build, at 1 MiB/s, or max-rate"},
+		 "code) into ClickHouse, or to a relay, when store symbolize has not found them: "
+		 "once for each build, at 1 MiB/s, or max-rate"},
 
 	{OPT_GROUP, .help = "What to sample"},
 	{OPT_NUMBER, 'F', "freq", "HZ", AT(record.freq_hz, uint64_t), .min = 1, .flags = OPT_LIVE,

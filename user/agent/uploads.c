@@ -8,16 +8,11 @@
 #include <sys/random.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hmap.h"
 #include "base/log.h"
 #include "cli/symbol_upload.h"
-#include "clickhouse/client.h"
-#include "clickhouse/schema.h"
-#include "fleet/fleet_symbols.h"
 #include "symbol/locate.h"
-#include "symbol/symbol_table.h"
 
 enum { TIMEOUT_MS = 120000 };
 
@@ -25,32 +20,34 @@ enum { TIMEOUT_MS = 120000 };
 #define LOOK_SPREAD_NS (60 * NSEC_PER_SEC) /* up to so much more: hosts do not come all at once */
 
 struct uploads {
-	struct ch_client *client; /* owned */
+	struct symbol_uploader uploader; /* owned */
+	struct buf why; /* its */
 	const char *name; /* borrowed */
-	uint64_t host;
 	uint64_t next_ns; /* CLOCK_MONOTONIC: when to look */
 	struct hmap tried; /* build-ids that are of no use here */
 };
 
 struct uploads *uploads_open(const struct uploads_opts *opts)
 {
+	static const struct symbol_sources sources = {.debug_dirs = NULL};
 	const struct http_opts http = {
 		.timeout_ms = TIMEOUT_MS,
 		.send_bytes_per_s = opts->bytes_per_s ? opts->bytes_per_s : UPLOADS_BYTES_PER_S,
 		.is_cancelled = opts->is_cancelled,
 		.arg = opts->arg,
 	};
-	struct uploads *uploads = ch_url_is(opts->url) ? calloc(1, sizeof(*uploads)) : NULL;
-	const char *why;
+	struct uploads *uploads = calloc(1, sizeof(*uploads));
 
 	if (!uploads)
 		return NULL;
 	uploads->name = opts->name;
-	uploads->host = opts->host;
 	hmap_init(&uploads->tried);
-	if (!ch_client_open(opts->url, &http, &uploads->client, &why))
+	buf_init(&uploads->why, BUF_NO_MAX);
+	uploads->uploader = (struct symbol_uploader){
+		.host = opts->host, .sources = &sources, .why = &uploads->why};
+	if (!symbol_uploader_open(&uploads->uploader, opts->url, &http))
 		return uploads;
-	free(uploads);
+	uploads_close(uploads);
 	return NULL;
 }
 
@@ -59,7 +56,8 @@ void uploads_close(struct uploads *uploads)
 	if (!uploads)
 		return;
 	hmap_deinit(&uploads->tried);
-	ch_client_close(uploads->client);
+	symbol_uploader_close(&uploads->uploader);
+	buf_deinit(&uploads->why);
 	free(uploads);
 }
 
@@ -91,19 +89,13 @@ static struct module *find_file(const struct fleet_module *wanted,
 /* 1: it is uploaded; 0: it is not for us; negative errno: the server's. */
 static int upload(struct uploads *uploads, const struct fleet_module *wanted, uint64_t *bytes_out)
 {
-	static const struct symbol_sources sources = {.debug_dirs = NULL};
-	const struct symbol_uploader uploader = {
-		.client = uploads->client,
-		.host = uploads->host,
-		.sources = &sources,
-	};
-	struct module *module = find_file(wanted, &sources);
+	struct module *module = find_file(wanted, uploads->uploader.sources);
 	int err;
 
 	if (!module)
 		return 0;
-	err = symbol_upload(&uploader, module, wanted->build_id, !strcmp(wanted->why, "no_lines"),
-			    bytes_out);
+	err = symbol_upload(&uploads->uploader, module, wanted->build_id,
+			    !strcmp(wanted->why, "no_lines"), bytes_out);
 	module_free(module);
 	if (err == 1)
 		log_info("sink '%s': symbols of '%s' (build-id %s) uploaded, %" PRIu64 " bytes",
@@ -116,17 +108,11 @@ static int upload(struct uploads *uploads, const struct fleet_module *wanted, ui
 /* 1: one table was uploaded, and there may be more to do. */
 static int look(struct uploads *uploads, uint64_t *bytes_out)
 {
-	_cleanup_(buf_deinit) struct buf why;
-	char format[SYMBOL_TABLE_FORMAT_BYTES];
-	struct fleet_modules wanted = {.cnt = 0};
+	struct fleet_modules wanted;
 	int err;
 
-	buf_init(&why, BUF_NO_MAX);
-	symbol_table_format(format);
-	err = fleet_schema_check(uploads->client, &why);
-	if (err)
-		return err;
-	err = fleet_symbols_wanted(uploads->client, format, &wanted);
+	buf_reset(&uploads->why);
+	err = symbol_uploader_wanted(&uploads->uploader, &wanted);
 	for (size_t i = 0; i < wanted.cnt && !err; i++)
 		if (hmap_find(&uploads->tried, hash_of(&wanted.items[i]), is_equal, NULL, NULL) ==
 		    HMAP_NONE)
@@ -145,7 +131,8 @@ bool uploads_step(struct uploads *uploads, uint64_t *bytes_out)
 		return false;
 	err = look(uploads, bytes_out);
 	if (err < 0)
-		log_debug("sink '%s': symbols: %s", uploads->name, strerror(-err));
+		log_debug("sink '%s': symbols: %s", uploads->name,
+			  uploads->why.len ? buf_cstr(&uploads->why) : strerror(-err));
 	if (err == 1)
 		return true;
 	if (getrandom(&chance, sizeof(chance), 0) < 0)

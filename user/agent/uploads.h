@@ -3,7 +3,8 @@
  * Symbols of what runs here, for a fleet's store that wants them: `bpfprof store symbolize` has
  * looked for the files of frames without names, and not found them. Where this host has such a file
  * with its symbols, or has its debug file, a table of them is uploaded, unless another host does so
- * (fleet/fleet_symbols.h). Nothing else is read, and no code is sent.
+ * (fleet/fleet_symbols.h), or sent to the relay in front of that store (sink/relay_symbols.h).
+ * Nothing else is read, and no code is sent.
  */
 #ifndef BPFPROF_AGENT_UPLOADS_H
 #define BPFPROF_AGENT_UPLOADS_H
@@ -25,7 +26,8 @@ struct uploads_opts {
 
 enum { UPLOADS_BYTES_PER_S = 1 << 20 };
 
-/* *Owned* (uploads_close()); NULL: @opts->url is no fleet's store, or there is no memory. */
+/* *Owned* (uploads_close()); NULL: @opts->url is neither a fleet's store nor a relay, or there is
+ * no memory. */
 struct uploads *uploads_open(const struct uploads_opts *opts);
 void uploads_close(struct uploads *uploads); /* NULL is fine */
 

@@ -5,9 +5,78 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "clickhouse/schema.h"
 #include "fleet/fleet_symbols.h"
 #include "symbol/symbol_table.h"
+
+/* --- The way --- */
+
+int symbol_uploader_open(struct symbol_uploader *uploader, const char *url,
+			 const struct http_opts *http)
+{
+	const struct sink_opts opts = {
+		.host_id = "",
+		.bytes_per_s = http->send_bytes_per_s,
+		.is_cancelled = http->is_cancelled,
+		.arg = http->arg,
+	};
+	const char *why = "no URL of a fleet's store or of a relay";
+	int err = -EINVAL;
+
+	if (relay_symbols_is_url(url))
+		return relay_symbols_open(url, &opts, &uploader->relay, uploader->why);
+	if (ch_url_is(url))
+		err = ch_client_open(url, http, &uploader->client, &why);
+	if (err)
+		buf_add_str(uploader->why, err == -EINVAL ? why : strerror(-err));
+	return err;
+}
+
+void symbol_uploader_close(struct symbol_uploader *uploader)
+{
+	ch_client_close(uploader->client);
+	if (uploader->relay)
+		remote_close(&uploader->relay->sink);
+}
+
+/* --- What is wanted --- */
+
+/* relay_wanted_fn */
+static int take_wanted(void *arg, const struct relay_wanted *wanted)
+{
+	struct fleet_modules *modules = arg;
+	struct fleet_module *module;
+
+	if (array_reserve(&modules->items, &modules->cap, modules->cnt + 1,
+			  sizeof(*modules->items)))
+		return -ENOMEM;
+	module = &modules->items[modules->cnt++];
+	*module = (struct fleet_module){
+		.build_id = strdup(wanted->build_id),
+		.path = strdup(wanted->path),
+		.why = wanted->needs_lines ? "no_lines" : "no_file",
+	};
+	return module->build_id && module->path ? 0 : -ENOMEM;
+}
+
+int symbol_uploader_wanted(const struct symbol_uploader *uploader, struct fleet_modules *out)
+{
+	struct relay_symbols ask = {.step = RELAY_SYMBOLS_ASK, .host = uploader->host};
+	enum relay_symbols_answer answer;
+	int err;
+
+	*out = (struct fleet_modules){.cnt = 0};
+	symbol_table_format(ask.format);
+	if (!uploader->client)
+		return relay_symbols_send(uploader->relay, &ask, &answer, take_wanted, out,
+					  uploader->why);
+	err = fleet_schema_check(uploader->client, uploader->why);
+	return err ? err : fleet_symbols_wanted(uploader->client, ask.format, out);
+}
+
+/* --- Uploading --- */
 
 /* @key to the relay, with @table (NULL: it is claimed). 0 with what it answers, or negative errno.
  */

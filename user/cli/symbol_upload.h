@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "clickhouse/client.h"
+#include "fleet/fleet_unnamed.h"
 #include "proc/module.h"
 #include "sink/relay_symbols.h"
 #include "symbol/symbolizer.h"
@@ -20,8 +21,22 @@ struct symbol_uploader {
 	uint64_t host; /* a number that no other has; neither 0 nor UINT64_MAX */
 	const struct symbol_sources *sources;
 	bool is_alone; /* others with the same files are not to be expected: nothing is claimed */
-	struct buf *why; /* of a relay: the reason of what fails is appended to it */
+	struct buf *why; /* the reason of what fails; ch_client_error() may have more */
 };
+
+/*
+ * Open @uploader's way to @url, of a fleet's store or of a relay, whose requests are bounded by
+ * @http; close it with symbol_uploader_close(). 0; -EINVAL: @url is neither, or wrong; or negative
+ * errno. uploader->why has the reason.
+ */
+int symbol_uploader_open(struct symbol_uploader *uploader, const char *url,
+			 const struct http_opts *http);
+void symbol_uploader_close(struct symbol_uploader *uploader);
+
+/* The files that are wanted there, as fleet_symbols_wanted() has them. 0 or negative errno as that,
+ * as fleet_schema_check(), or as relay_symbols_send(), with the reason in uploader->why; release
+ * with fleet_modules_deinit() in either case. */
+int symbol_uploader_wanted(const struct symbol_uploader *uploader, struct fleet_modules *out);
 
 /*
  * Upload what is known of @module's code, whose build-id as text is @build_id, unless that is done

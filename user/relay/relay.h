@@ -7,6 +7,8 @@
  *	                                                   |
  *	                                a thread of its own: gather, insert, again and again
  *
+ * Symbols go the same way beside them (relay_tables.h), and back what the store wants of them.
+ *
  * It has no state besides its spool: any number of relays can stand side by side, an agent sends to
  * whichever is there, and what two of them have of one window is there once.
  */
