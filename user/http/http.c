@@ -243,7 +243,8 @@ static void count_traffic(struct http *http)
 	lib.getinfo(http->curl, CURLINFO_SIZE_DOWNLOAD_T, &down);
 	lib.getinfo(http->curl, CURLINFO_REQUEST_SIZE, &request);
 	lib.getinfo(http->curl, CURLINFO_HEADER_SIZE, &header);
-	http->traffic.sent_bytes += (uint64_t)up + (uint64_t)request;
+	/* Before 8.7 a small body goes out with the headers, and counts as request, too. */
+	http->traffic.sent_bytes += (uint64_t)(request > up ? request : request + up);
 	http->traffic.received_bytes += (uint64_t)down + (uint64_t)header;
 }
 
