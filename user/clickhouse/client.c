@@ -194,12 +194,12 @@ static int send_request(struct ch_client *client, const struct message *message,
 	return err;
 }
 
-static int pack(const void *data, size_t len, struct buf *out)
+int ch_client_pack(const void *rows, size_t len, struct buf *out)
 {
 	struct gzip_writer writer;
 
 	gzip_writer_init(&writer, out);
-	gzip_writer_add(&writer, data, len);
+	gzip_writer_add(&writer, rows, len);
 	return gzip_writer_finish(&writer);
 }
 
@@ -215,7 +215,7 @@ static int query(struct ch_client *client, bool has_database, const char *sql, s
 	message.body = (struct buf){.data = (char *)sql, .len = strlen(sql)};
 	/* Lists of numbers. */
 	if (message.body.len >= COMPRESSED_MIN_BYTES) {
-		if (pack(sql, message.body.len, &packed))
+		if (ch_client_pack(sql, message.body.len, &packed))
 			return fail(client, -ENOMEM, 0, "out of memory");
 		message.body = packed;
 		message.encoding = gzip_encoding;
@@ -335,23 +335,29 @@ int ch_client_query_ids(struct ch_client *client, const char *sql, const uint64_
 	return send_request(client, &message, answer);
 }
 
-int ch_client_insert(struct ch_client *client, const char *sql, const void *rows, size_t len)
+int ch_client_insert_packed(struct ch_client *client, const char *sql, const struct buf *packed)
 {
-	_cleanup_(buf_deinit) struct buf body;
 	_cleanup_(buf_deinit) struct buf answer;
-	struct message message = {
-		.has_database = true, .query = sql, .type = plain_text, .encoding = gzip_encoding};
+	struct message message = {.has_database = true,
+				  .query = sql,
+				  .type = plain_text,
+				  .encoding = gzip_encoding,
+				  .body = *packed}; /* borrowed */
 	uint32_t version;
 	int err = ch_client_version(client, &version);
 
-	buf_init(&body, BUF_NO_MAX);
 	buf_init(&answer, REFUSAL_MAX_BYTES);
-	if (err)
-		return err;
-	if (pack(rows, len, &body))
+	return err ? err : send_request(client, &message, &answer);
+}
+
+int ch_client_insert(struct ch_client *client, const char *sql, const void *rows, size_t len)
+{
+	_cleanup_(buf_deinit) struct buf packed;
+
+	buf_init(&packed, BUF_NO_MAX);
+	if (ch_client_pack(rows, len, &packed))
 		return fail(client, -ENOMEM, 0, "out of memory");
-	message.body = body; /* borrowed */
-	return send_request(client, &message, &answer);
+	return ch_client_insert_packed(client, sql, &packed);
 }
 
 static void explain_refusal(const struct ch_client *client, struct buf *out)

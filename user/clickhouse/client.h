@@ -84,6 +84,13 @@ int ch_client_number(struct ch_client *client, const char *sql, uint64_t *out);
  */
 int ch_client_insert(struct ch_client *client, const char *sql, const void *rows, size_t len);
 
+/* The two halves of it, for who has time in between. Append @rows, compressed, to @out: 0 or
+ * -ENOMEM. */
+int ch_client_pack(const void *rows, size_t len, struct buf *out);
+
+/* Insert what ch_client_pack() made of rows. As ch_client_insert(). */
+int ch_client_insert_packed(struct ch_client *client, const char *sql, const struct buf *packed);
+
 /* Of the last call that failed. Borrowed. */
 const struct ch_error *ch_client_error(const struct ch_client *client);
 
