@@ -46,6 +46,12 @@ static void add_host(struct fleet_filler *filler, const struct fleet_time *time,
 		       clock_realtime_ns() / NSEC_PER_SEC);
 }
 
+/* Of what is not the host's own. */
+static struct fleet_known *common(struct fleet_filler *filler)
+{
+	return filler->shared ? filler->shared : &filler->known;
+}
+
 /* What @sample names, as far as it is new on its day. */
 static int note_entries(struct fleet_filler *filler, uint16_t day,
 			const struct fleet_sample *sample)
@@ -56,7 +62,7 @@ static int note_entries(struct fleet_filler *filler, uint16_t day,
 		fleet_add_source(&filler->blocks->of[FLEET_SOURCES], &filler->names, day,
 				 sample->label_set);
 	if (is_new >= 0)
-		is_new = fleet_known_add(&filler->known, day, FLEET_STACK, sample->stack);
+		is_new = fleet_known_add(common(filler), day, FLEET_STACK, sample->stack);
 	if (is_new <= 0)
 		return is_new;
 	if (array_reserve(&filler->candidates, &filler->candidate_cap, filler->candidate_cnt + 1,
@@ -182,7 +188,7 @@ static int add_frames(struct fleet_filler *filler, const struct fleet_candidate 
 
 	for (uint32_t i = 0; i < stack->cnt; i++) {
 		const uint32_t location = dict->stack_locations[stack->first + i];
-		int is_new = fleet_known_add(&filler->known, candidate->day, FLEET_FRAME,
+		int is_new = fleet_known_add(common(filler), candidate->day, FLEET_FRAME,
 					     fleet_frame(&filler->names, location));
 
 		if (is_new < 0)
@@ -252,7 +258,7 @@ static int add_late_names(struct fleet_filler *filler, const struct sink_window 
 
 		if (!dict->locations[location].line_cnt)
 			continue;
-		err = fleet_known_add(&filler->known, fleet_day(&time), FLEET_FRAME,
+		err = fleet_known_add(common(filler), fleet_day(&time), FLEET_FRAME,
 				      fleet_frame(&filler->names, location));
 		err = err < 0 ? err : 0;
 		fleet_add_frame(&filler->blocks->of[FLEET_FRAMES], &filler->names, fleet_day(&time),
@@ -283,6 +289,7 @@ void fleet_filler_deinit(struct fleet_filler *filler)
 void fleet_filler_forget(struct fleet_filler *filler)
 {
 	fleet_known_forget(&filler->known);
+	fleet_known_forget(common(filler));
 	hmap_clear(&filler->kinds);
 	filler->host_day = 0;
 	filler->late_done = 0;

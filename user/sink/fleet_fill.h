@@ -2,7 +2,8 @@
 /*
  * From windows to rows of the fleet store: what a host's windows are as blocks to insert, with as
  * much of the dictionary as the server has not got. One host's sink has one filler and its blocks;
- * who speaks for several hosts has a filler for each, and may let them share the blocks.
+ * who speaks for several hosts has a filler for each, and may let them share the blocks, and what
+ * the server is known to have of what hosts have in common.
  */
 #ifndef BPFPROF_SINK_FLEET_FILL_H
 #define BPFPROF_SINK_FLEET_FILL_H
@@ -43,6 +44,7 @@ struct fleet_filler {
 	char id[FLEET_HOST_ID_MAX];
 	struct fleet_names names;
 	struct fleet_known known;
+	struct fleet_known *shared; /* borrowed: of stacks and frames; NULL: known is */
 	struct hmap kinds; /* that the server has */
 	/*
 	 * What the server says it has of the dictionary, it keeps. Of replicas only what was
