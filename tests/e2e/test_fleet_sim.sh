@@ -48,7 +48,7 @@ same()
 
 holds "without tables" sim 1 refused default
 holds "the remedy is told" told "bpfprof store init --store URL makes them" refused.err
-for database in alone together other wide; do
+for database in alone together other wide burst; do
 	holds "tables of $database" "$BUILD/bpfprof" store init --store "$server/$database"
 done
 holds "a fleet is played" sim 0 alone alone
@@ -66,6 +66,12 @@ holds "is the same" same "$(content alone | xargs)" "$rows $samples $hash"
 holds "several hosts in one insert" sim 0 together together --together 4
 holds "are the same, too" same "$(content together | xargs)" "$rows $samples $hash"
 holds "whole, too" "$BUILD/bpfprof" store fsck --store "$server/together"
+holds "several connections, and a burst" sim 0 burst burst --together 2 --senders 3 --burst 2
+holds "are the same, too" same "$(content burst | xargs)" "$rows $samples $hash"
+holds "whole, too" "$BUILD/bpfprof" store fsck --store "$server/burst"
+holds "the burst is told" told "^burst +[1-9][0-9]* rows in " burst
+holds "a burst of all minutes" sim 2 all alone --burst 4
+holds "is refused" told "not fewer than there are \(--minutes 4\)" all.err
 holds "another seed" sim 0 other other --seed 2
 holds "is another fleet" [ "$(content other | xargs)" != "$rows $samples $hash" ]
 holds "a wider one" sim 0 wide wide --hosts 40 --minutes 1 --together 40 --services 100 --per-host 8

@@ -4,8 +4,9 @@
  * the code that an agent's sink consists of (sink/fleet_fill.h); as fast as the server takes it.
  *
  * An agent inserts for itself alone. `--together N` lets N hosts' minutes go in one insert, as a
- * relay between them and the server would: the rows are the same, byte for byte, but they compress
- * better on their way, and the server makes fewer parts of them.
+ * relay between them and the server would: the rows of samples are the same, byte for byte, but
+ * they compress better on their way, the server makes fewer parts of them, and what hosts have in
+ * common is told once.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,17 +20,16 @@
 #include "cli/cli.h"
 #include "cli/opts_help.h"
 #include "clickhouse/schema.h"
-#include "hosts.h"
+#include "play.h"
 
 enum {
 	TIMEOUT_MS = 120000,
-	ROWS_AT_ONCE = 500000, /* a server takes a block of twice as many whole */
 	MINUTE_S = 60,
 };
 
 struct fleet_opts {
 	const char *store, *to, *at;
-	uint64_t hosts, minutes, services, per_host, together, seed;
+	uint64_t hosts, minutes, services, per_host, together, senders, burst, server, seed;
 	struct opts_args args;
 };
 
@@ -54,6 +54,12 @@ static const struct opt fleet_options[] = {
 	{OPT_GROUP, .help = "How"},
 	{OPT_NUMBER, 0, "together", "N", AT(together, uint64_t), 1, 100000,
 	 .help = "hosts whose minutes are inserted together, as a relay does (1)"},
+	{OPT_NUMBER, 0, "senders", "N", AT(senders, uint64_t), 1, SENDERS_MAX,
+	 .help = "connections, each with its share of the hosts (1)"},
+	{OPT_NUMBER, 0, "burst", "N", AT(burst, uint64_t), 0, 1000000,
+	 .help = "make the last N minutes' messages before, then send them at once"},
+	{OPT_NUMBER, 0, "server", "PID", AT(server, uint64_t), 1, INT32_MAX,
+	 .help = "whose CPU time is told: the server, where it is on this machine"},
 	{OPT_END},
 };
 
@@ -73,112 +79,70 @@ static const struct opts_spec fleet_spec = {
 	.examples = fleet_examples,
 };
 
-static void close_client(struct ch_client **client)
-{
-	ch_client_close(*client);
-}
-
-/* --- Playing --- */
-
-struct progress {
-	struct ch_client *client; /* borrowed */
-	uint64_t begun_ns, told_ns; /* CLOCK_MONOTONIC */
-	uint64_t samples, dict_rows;
-	uint64_t first_bytes; /* sent for the first minute, in which the dictionary travels */
-};
-
-static uint64_t sent_bytes(const struct progress *progress)
-{
-	return ch_client_traffic(progress->client).sent_bytes;
-}
-
-static double seconds_of(const struct progress *progress)
-{
-	return (double)(clock_monotonic_ns() - progress->begun_ns) / (double)NSEC_PER_SEC;
-}
-
-static void tell_minute(const struct sim *sim, uint64_t minute, struct progress *progress)
-{
-	const uint64_t now_ns = clock_monotonic_ns();
-
-	if (now_ns - progress->told_ns < NSEC_PER_SEC)
-		return;
-	progress->told_ns = now_ns;
-	log_info("minute %" PRIu64 " of %" PRIu64 ": %" PRIu64 " rows, %.0f/s", minute + 1,
-		 sim->opts.minute_cnt, sim_rows(sim), (double)sim_rows(sim) / seconds_of(progress));
-}
-
-static int play_minute(struct sim *sim, uint64_t minute, uint64_t together,
-		       struct fleet_blocks *blocks, struct progress *progress)
-{
-	uint64_t gathered = 0;
-	int err = fleet_blocks_reset(blocks);
-
-	for (size_t nr = 0; nr < sim->opts.host_cnt && !err; nr++) {
-		err = sim_fill(sim, nr, minute, progress->client, blocks, &progress->samples);
-		gathered++;
-		if (err || (gathered < together && nr + 1 < sim->opts.host_cnt &&
-			    blocks->of[FLEET_SAMPLES].row_cnt < ROWS_AT_ONCE))
-			continue;
-		err = fleet_blocks_insert(blocks, progress->client, &progress->dict_rows);
-		gathered = 0;
-		if (!err)
-			err = fleet_blocks_reset(blocks);
-	}
-	return err;
-}
-
-static int play(struct sim *sim, uint64_t together, struct progress *progress)
-{
-	struct fleet_blocks blocks;
-	int err = fleet_blocks_init(&blocks);
-
-	progress->begun_ns = clock_monotonic_ns();
-	progress->told_ns = progress->begun_ns;
-	for (uint64_t minute = 0; minute < sim->opts.minute_cnt && !err; minute++) {
-		err = play_minute(sim, minute, together, &blocks, progress);
-		if (!minute)
-			progress->first_bytes = sent_bytes(progress);
-		tell_minute(sim, minute, progress);
-	}
-	fleet_blocks_deinit(&blocks);
-	return err;
-}
-
 /* --- What it was --- */
 
-static int tell(const struct sim *sim, const struct progress *progress)
+static double seconds(uint64_t ns)
 {
-	const double rows = (double)sim_rows(sim), hosts = (double)sim->opts.host_cnt;
-	const uint64_t later = sim->opts.minute_cnt - 1;
+	return (double)ns / (double)NSEC_PER_SEC;
+}
+
+/* Bytes per host and minute: all, and of them what tells and asks of the dictionary. */
+static void add_wire(const char *name, const struct play_wire *wire, double host_minutes,
+		     struct buf *out)
+{
+	buf_printf(out,
+		   "%-11s %.0f bytes per host and minute on the wire, %.0f of them dictionary\n",
+		   name, (double)(wire->samples + wire->dictionary) / host_minutes,
+		   (double)wire->dictionary / host_minutes);
+}
+
+static void add_burst(const struct play_result *result, struct buf *out)
+{
+	buf_printf(out,
+		   "burst       %" PRIu64 " rows in %.3f s (%.0f/s), %" PRIu64 " bytes; CPU time: "
+		   "%.3f s to send, %.3f to encode and compress before, %.3f of the server\n",
+		   result->burst_rows, seconds(result->burst_ns),
+		   (double)result->burst_rows / seconds(result->burst_ns), result->burst_bytes,
+		   seconds(result->burst_sending_ns), seconds(result->burst_packing_ns),
+		   seconds(result->burst_server_ns));
+}
+
+static int tell(const struct sim *sim, uint64_t burst, const struct play_result *result)
+{
+	const double hosts = (double)sim->opts.host_cnt;
+	const uint64_t later = sim->opts.minute_cnt - burst - 1;
 	_cleanup_(buf_deinit) struct buf out;
 
 	buf_init(&out, BUF_NO_MAX);
 	buf_printf(&out,
-		   "hosts       %" PRIu64 "\nminutes     %" PRIu64 "\nrows        %.0f (%.0f/s)\n"
-		   "samples     %" PRIu64 "\ndictionary  %" PRIu64 " rows\n",
-		   sim->opts.host_cnt, sim->opts.minute_cnt, rows, rows / seconds_of(progress),
-		   progress->samples, progress->dict_rows);
-	buf_printf(&out, "on the wire %.0f bytes per host in the first minute",
-		   (double)progress->first_bytes / hosts);
+		   "hosts       %" PRIu64 "\nminutes     %" PRIu64 "\nrows        %" PRIu64
+		   " (%.0f/s)\nsamples     %" PRIu64 "\ndictionary  %" PRIu64 " rows\n",
+		   sim->opts.host_cnt, sim->opts.minute_cnt, result->filled.rows,
+		   (double)result->sent_rows / seconds(result->elapsed_ns), result->filled.samples,
+		   result->dict_rows);
+	add_wire("first", &result->first, hosts, &out);
 	if (later)
-		buf_printf(&out, ", %.0f in each one after it",
-			   (double)(sent_bytes(progress) - progress->first_bytes) / hosts /
-				   (double)later);
-	buf_add_char(&out, '\n');
+		add_wire("later", &result->later, hosts * (double)later, &out);
+	buf_printf(&out,
+		   "CPU time    %.3f s to play hosts; sinks: %.3f to fill, %.3f to send; server: "
+		   "%.3f\n",
+		   seconds(result->filled.making_ns), seconds(result->filled.filling_ns),
+		   seconds(result->sending_ns), seconds(result->server_ns));
+	if (burst)
+		add_burst(result, &out);
 	return cli_print(&out);
 }
 
-static int tell_failure(const struct ch_client *client, int err)
+static int tell_failure(const char *url, const struct ch_client *client, int err)
 {
 	_cleanup_(buf_deinit) struct buf why;
 
 	buf_init(&why, BUF_NO_MAX);
-	if (err == -ENOMEM || err == -ERANGE)
+	if (!client || err == -ENOMEM || err == -ERANGE)
 		buf_add_str(&why, strerror(-err));
 	else
 		ch_client_explain(client, &why);
-	log_error("store '%s': %s", ch_client_name(client), buf_cstr(&why));
+	log_error("store '%s': %s", client ? ch_client_name(client) : url, buf_cstr(&why));
 	return CLI_FAILED;
 }
 
@@ -217,7 +181,7 @@ static int take_start(const struct fleet_opts *opts, uint64_t *out)
 	return 0;
 }
 
-static int play_recording(const struct fleet_opts *opts, struct ch_client *client,
+static int play_recording(const struct fleet_opts *opts, struct ch_client *const *clients,
 			  struct recording *recording, uint64_t start_s)
 {
 	const struct sim_opts sim_opts = {
@@ -228,25 +192,47 @@ static int play_recording(const struct fleet_opts *opts, struct ch_client *clien
 		.seed = opts->seed,
 		.start_s = start_s,
 	};
-	struct progress progress = {.client = client};
+	const struct play_opts play_opts = {
+		.together = opts->together,
+		.sender_cnt = opts->senders,
+		.burst_cnt = opts->burst,
+		.server = (pid_t)opts->server,
+	};
+	const struct ch_client *failed = NULL;
+	struct play_result result;
 	struct sim sim;
 	int err = sim_init(&sim, &sim_opts, recording);
 
 	log_info("%zu rows in %u minutes of %zu services are recorded", recording->row_cnt,
 		 recording->minute_cnt, recording->service_cnt);
 	if (!err)
-		err = play(&sim, opts->together, &progress);
-	err = err ? tell_failure(client, err) : tell(&sim, &progress);
+		err = play(&sim, &play_opts, clients, &result, &failed);
+	err = err ? tell_failure(opts->to, failed, err) : tell(&sim, opts->burst, &result);
 	sim_deinit(&sim);
 	return err;
 }
 
+static int play_store(const struct fleet_opts *opts, uint64_t start_s)
+{
+	struct ch_client *clients[SENDERS_MAX] = {NULL};
+	struct recording recording;
+	int status = CLI_FAILED, err = 0;
+
+	for (uint64_t i = 0; i < opts->senders && !err; i++)
+		err = open_client(opts->to, &clients[i]);
+	if (!err) {
+		if (!recording_init(&recording, opts->store))
+			status = play_recording(opts, clients, &recording, start_s);
+		recording_deinit(&recording);
+	}
+	for (uint64_t i = 0; i < opts->senders; i++)
+		ch_client_close(clients[i]);
+	return status;
+}
+
 static int run(const struct fleet_opts *opts)
 {
-	_cleanup_(close_client) struct ch_client *client = NULL;
-	struct recording recording;
 	uint64_t start_s;
-	int status = CLI_FAILED;
 
 	log_set_level(opts->args.quiet	   ? LOG_QUIET
 		      : opts->args.verbose ? LOG_VERBOSE
@@ -260,14 +246,12 @@ static int run(const struct fleet_opts *opts)
 			  opts->services);
 		return CLI_USAGE;
 	}
-	if (take_start(opts, &start_s))
+	if (opts->burst >= opts->minutes) {
+		log_error("option '--burst': not fewer than there are (--minutes %" PRIu64 ")",
+			  opts->minutes);
 		return CLI_USAGE;
-	if (open_client(opts->to, &client))
-		return CLI_FAILED;
-	if (!recording_init(&recording, opts->store))
-		status = play_recording(opts, client, &recording, start_s);
-	recording_deinit(&recording);
-	return status;
+	}
+	return take_start(opts, &start_s) ? CLI_USAGE : play_store(opts, start_s);
 }
 
 static int show_help(void)
@@ -292,6 +276,7 @@ int main(int argc, char **argv)
 		.services = 100,
 		.per_host = 8,
 		.together = 1,
+		.senders = 1,
 		.seed = 1,
 	};
 	_cleanup_(buf_deinit) struct buf why;

@@ -386,39 +386,50 @@ static struct sink_window window_of(const struct sim *sim, const struct sim_host
 	};
 }
 
-int sim_fill(struct sim *sim, size_t nr, uint64_t minute, struct ch_client *client,
-	     struct fleet_blocks *blocks, uint64_t *samples)
+/* The host's minute as a window of an agent's sink, into its arguments. */
+static int make_window(struct sim *sim, struct sim_host *host, uint64_t minute,
+		       struct sink_batch *batches, struct ledger *ledger, struct sink_window *out)
 {
-	struct sim_host *host = &sim->hosts[nr];
-	struct sink_window window = window_of(sim, host, minute);
-	struct sink_batch batches[RECORDED_KINDS_MAX];
 	struct extent firsts[RECORDED_KINDS_MAX + 1];
-	struct ledger ledger;
 	int err = add_kinds(sim, host, minute, firsts);
 
 	if (err)
 		return err;
-	ledger_init(&ledger);
 	host->dict = sim->recording->dict;
 	host->dict.labels = host->labels;
 	host->dict.label_cnt = host->label_cnt;
 	host->dict.label_sets = host->sets;
 	host->dict.label_set_cnt = host->set_cnt;
-	window.batches = batches;
-	window.batch_cnt = make_batches(sim, host, firsts, batches, &ledger);
-	window.ledger = &ledger;
-	err = fleet_fill(&host->filler, client, &window, 1, blocks);
-	for (size_t i = 0; i < window.batch_cnt && !err; i++)
-		*samples += count_samples(&batches[i]);
-	ledger_deinit(&ledger);
-	return err;
+	*out = window_of(sim, host, minute);
+	out->batches = batches;
+	out->batch_cnt = make_batches(sim, host, firsts, batches, ledger);
+	out->ledger = ledger;
+	return 0;
 }
 
-uint64_t sim_rows(const struct sim *sim)
+int sim_fill(struct sim *sim, size_t nr, uint64_t minute, const struct sim_target *target,
+	     struct sim_filled *filled)
 {
-	uint64_t sum = 0;
+	const uint64_t begin_ns = clock_thread_cpu_ns();
+	struct sim_host *host = &sim->hosts[nr];
+	const uint64_t rows = host->filler.rows;
+	struct sink_batch batches[RECORDED_KINDS_MAX];
+	struct sink_window window;
+	struct ledger ledger;
+	uint64_t made_ns;
+	int err;
 
-	for (size_t i = 0; i < sim->opts.host_cnt; i++)
-		sum += sim->hosts[i].filler.rows;
-	return sum;
+	ledger_init(&ledger);
+	err = make_window(sim, host, minute, batches, &ledger, &window);
+	made_ns = clock_thread_cpu_ns();
+	host->filler.shared = target->known;
+	if (!err)
+		err = fleet_fill(&host->filler, target->client, &window, 1, target->blocks);
+	filled->filling_ns += clock_thread_cpu_ns() - made_ns;
+	filled->making_ns += made_ns - begin_ns;
+	filled->rows += host->filler.rows - rows;
+	for (size_t i = 0; !err && i < window.batch_cnt; i++)
+		filled->samples += count_samples(&batches[i]);
+	ledger_deinit(&ledger);
+	return err;
 }

@@ -41,12 +41,25 @@ struct sim {
 int sim_init(struct sim *sim, const struct sim_opts *opts, struct recording *recording);
 void sim_deinit(struct sim *sim);
 
-/* Add the @minute of host @nr to @blocks, and what its kinds' first values sum up to, to *@samples.
- * 0 or negative errno as fleet_fill(). */
-int sim_fill(struct sim *sim, size_t nr, uint64_t minute, struct ch_client *client,
-	     struct fleet_blocks *blocks, uint64_t *samples);
+/* What sim_fill() has added, and the CPU time that it took. */
+struct sim_filled {
+	uint64_t rows, samples; /* samples: what the kinds' first values sum up to */
+	uint64_t making_ns; /* to play the hosts */
+	uint64_t filling_ns; /* what their sinks do then: names, questions, rows */
+};
 
-/* Rows that sim_fill() has added. */
-uint64_t sim_rows(const struct sim *sim);
+/* To whom a host tells its minutes. */
+struct sim_target {
+	struct ch_client *client; /* borrowed, as blocks and known */
+	struct fleet_blocks *blocks;
+	/* What the server has of stacks and frames, for all hosts that tell this target, as a relay
+	 * knows it. NULL: each host finds out for itself. */
+	struct fleet_known *known;
+};
+
+/* Add the @minute of host @nr to the target's blocks, and to *@filled. Hosts of different targets
+ * may be filled at once. 0 or negative errno as fleet_fill(). */
+int sim_fill(struct sim *sim, size_t nr, uint64_t minute, const struct sim_target *target,
+	     struct sim_filled *filled);
 
 #endif
