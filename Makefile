@@ -343,7 +343,7 @@ $(O)/fleet-sim: $(FLEET_SIM) $(wildcard tools/fleet-sim/*.h) $(O)/libbpfprof.a
 	$(Q)$(CC) $(ALL_CFLAGS) -iquote tools/fleet-sim -o $@ $(FLEET_SIM) $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
 
 .PHONY: bench-fleet
-bench-fleet: all $(O)/fleet-sim $(O)/tests/store_day ## a simulated fleet in ClickHouse: bytes per row and column, on the wire; roll-ups beside samples
+bench-fleet: all $(O)/fleet-sim $(O)/tests/store_day ## a simulated fleet in ClickHouse: bytes on disk and on the wire, ingest, questions, beside peers' layouts
 	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
 	@BUILD=$(O) tests/bench/fleet
 

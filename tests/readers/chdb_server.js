@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// chdb_server.js FOLDER: today's ClickHouse as a server of the one kind that we ask
+// chdb_server.js FOLDER [LOG]: today's ClickHouse as a server of the one kind that we ask
 //
 // The engine is the npm package chdb's, in this process, with its data in FOLDER; its HTTP interface is here: a query in
-// the body, or an insert in the URL with rows in the body, which may be gzip; errors with a status and a text. Prints its
-// port. Native rows are read from a file, as there is no other way in.
+// the body, or in the URL with rows to insert in the body, which may be gzip, or with a form that has a table of numbers;
+// errors with a status and a text. Prints its port. Rows are read from files, as there is no other way in. LOG gets a line
+// for each query: how many milliseconds the engine took, a tab, and the SQL.
 "use strict";
 const fs = require("fs");
 const http = require("http");
@@ -11,13 +12,28 @@ const path = require("path");
 const zlib = require("zlib");
 const { Session } = require("chdb");
 
-const folder = process.argv[2];
+const [folder, log] = process.argv.slice(2);
 const session = new Session(path.join(folder, "data"));
 let uploads = 0;
 
 async function run(sql) {
+    const begin = performance.now();
     const result = await session.queryAsync(sql, { format: "TabSeparated" });
-    return Buffer.from(result.bytes());
+    const bytes = Buffer.from(result.bytes());
+    if (log)
+        fs.appendFileSync(log, `${(performance.now() - begin).toFixed(3)}\t${sql.replace(/\s+/g, " ")}\n`);
+    return bytes;
+}
+
+// What is done with a file that has the bytes.
+async function withFile(bytes, use) {
+    const file = path.join(folder, `rows-${uploads++}`);
+    fs.writeFileSync(file, bytes);
+    try {
+        return await use(file);
+    } finally {
+        fs.unlinkSync(file);
+    }
 }
 
 // INSERT INTO t (columns) FORMAT Native: rows from a file.
@@ -25,13 +41,16 @@ async function insert(sql, rows) {
     const match = /^(INSERT INTO \S+ (\(.*\))) FORMAT Native$/.exec(sql);
     if (!match)
         throw new Error("Code: 62. DB::Exception: only Native rows are taken here");
-    const file = path.join(folder, `rows-${uploads++}`);
-    fs.writeFileSync(file, rows);
-    try {
-        return await run(`${match[1]} SELECT ${match[2].slice(1, -1)} FROM file('${file}', 'Native')`);
-    } finally {
-        fs.unlinkSync(file);
-    }
+    return withFile(rows, (file) =>
+        run(`${match[1]} SELECT ${match[2].slice(1, -1)} FROM file('${file}', 'Native')`));
+}
+
+// SELECT ... IN ids: a table of numbers, the one part of a form.
+async function queryIds(sql, form) {
+    const begin = form.indexOf("\r\n\r\n") + 4;
+    const end = form.lastIndexOf("\r\n--");
+    return withFile(form.subarray(begin, end), (file) =>
+        run(sql.replaceAll(" IN ids", ` IN (SELECT id FROM file('${file}', 'RowBinary', 'id UInt64'))`)));
 }
 
 async function answer(request, body) {
@@ -42,7 +61,10 @@ async function answer(request, body) {
         body = zlib.gunzipSync(body);
     if (database)
         await run(`USE \`${database}\``);
-    return sql ? insert(sql, body) : run(body.toString());
+    if (!sql)
+        return run(body.toString());
+    const isForm = (request.headers["content-type"] || "").startsWith("multipart/form-data");
+    return isForm ? queryIds(sql, body) : insert(sql, body);
 }
 
 // The engine has one session: one request after another.
