@@ -13,6 +13,7 @@ import gzip
 import json
 import os
 import re
+import signal
 import statistics
 import subprocess
 import sys
@@ -172,7 +173,9 @@ class Bench:
             structure = self.engine.sql("SELECT concat(name, ' ', replaceAll(type, 'LowCardinality(String)', 'String')) FROM "
                                         f"system.columns WHERE database = 'fleet' AND table = '{table}' ORDER BY position")
             plain = [f"toString({name}) AS {name}" if name in ("service", "version") else name for name in columns]
-            url = self.server.http_url("fleet", f"SELECT {', '.join(plain)} FROM {table} FINAL FORMAT Native")
+            # Samples are merged: each is there once.
+            final = "" if table == "samples" else "FINAL"
+            url = self.server.http_url("fleet", f"SELECT {', '.join(plain)} FROM {table} {final} FORMAT Native")
             types = structure.replace("\n", ", ").replace("\\'", "'").replace("'", "\\'")
             self.engine.sql(f"INSERT INTO {table} ({', '.join(columns)}) SELECT * FROM url('{url}', 'Native', '{types}')")
         rows, size = self.engine.merge("samples")
@@ -185,26 +188,35 @@ class Bench:
 
     def query(self, vehicle, what, output, *arguments):
         path = f"{self.folder}/{output}"
-        _, seconds, _ = bpfprof("query", what, "-q", "--store", vehicle.url("fleet"), *RANGE, *arguments, "-o", path, "--force")
-        return path, 1000 * seconds
+        _, seconds, cpu_s = bpfprof("query", what, "-q", "--store", vehicle.url("fleet"), *RANGE, *arguments, "-o", path,
+                                    "--force")
+        return path, 1000 * seconds, cpu_s
 
-    def median(self, vehicle, output, *arguments):
-        """Milliseconds of a whole process, from its start to the written picture; each is of its own and knows nothing."""
-        return statistics.median(self.query(vehicle, "flame", output, *arguments)[1] for _ in range(ROUNDS))
+    def picture(self, what, output, *arguments):
+        """A whole process, from its start to the written picture; each is a new one, which knows nothing."""
+        times, before = [], self.server.cpu_s()
+        for _ in range(ROUNDS):
+            times.append(self.query(self.server, "flame", output, *arguments))
+        server_s = (self.server.cpu_s() - before) / ROUNDS
+        self.table.add(what, statistics.median(ms for _, ms, _ in times), "ms", bar=300, digits=0, vehicle=(
+            f"server, bpfprof query flame -o {output}; CPU {1000 * statistics.median(cpu_s for _, _, cpu_s in times):.0f} ms, "
+            f"the server's {1000 * server_s:.0f}"))
 
     def served(self, select=""):
         """Milliseconds until `bpfprof serve`, which runs and was asked before, has answered with the report of the range."""
         command = [f"{BUILD}/bpfprof", "serve", "--store", self.server.url("fleet"), "--listen", "127.0.0.1:0"]
         with subprocess.Popen(command, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
             base = process.stderr.readline().split(" at ")[1].strip()
-            url = f"{base}api/profile?kind=cpu&format=html&from={START_S}&to={END_S}{select}"
+            url = f"{base}api/profile?kind=cpu&format=html&by=service&from={START_S}&to={END_S}{select}"
             times = []
-            for _ in range(ROUNDS + 1):
-                begin = time.perf_counter()
-                with urllib.request.urlopen(url) as answer:
-                    answer.read()
-                times.append(1000 * (time.perf_counter() - begin))
-            process.terminate()
+            try:
+                for _ in range(ROUNDS + 1):
+                    begin = time.perf_counter()
+                    with urllib.request.urlopen(url) as answer:
+                        answer.read()
+                    times.append(1000 * (time.perf_counter() - begin))
+            finally:
+                process.terminate()
         return statistics.median(times[1:])
 
     def folded(self, vehicle, *arguments):
@@ -240,29 +252,28 @@ class Bench:
         self.table.check("the whole fleet, nothing truncated: stacks, samples, nanoseconds", stored, rolled)
         self.table.check("... the answer's nanoseconds", json.loads(text)["total"], int(stored[2]))
 
-    def ask_engine(self, *arguments):
-        """(the one question for samples, all questions of a flame graph, the process), medians in ms; hot."""
-        ones, alls, wholes = [], [], []
-        for nr in range(ROUNDS + 1):
+    def ask_engine(self, what, bar, *arguments):
+        """A flame graph in the engine: the one question for samples or sums, and all of it; hot."""
+        ones, ones_cpu, alls, wholes = [], [], [], []
+        self.query(self.engine, "flame", "engine.svg", *arguments)
+        for _ in range(ROUNDS):
             mark = self.engine.mark()
-            _, whole = self.query(self.engine, "flame", "engine.svg", *arguments)
+            wholes.append(self.query(self.engine, "flame", "engine.svg", *arguments)[1])
             queries = self.engine.queries_since(mark)
-            if nr:
-                ones.append(sum(ms for ms, text in queries if "GROUP BY svc, kind, stack" in text))
-                alls.append(sum(ms for ms, _ in queries))
-                wholes.append(whole)
-        return [statistics.median(values) for values in (ones, alls, wholes)]
+            ones.append(sum(ms for ms, _, text in queries if "GROUP BY svc, kind, stack" in text))
+            ones_cpu.append(sum(cpu_ms for _, cpu_ms, text in queries if "GROUP BY svc, kind, stack" in text))
+            alls.append(sum(ms for ms, _, _ in queries))
+        question, cpu, questions, picture = map(statistics.median, (ones, ones_cpu, alls, wholes))
+        self.table.add(what, question, "ms", bar=bar, digits=1, vehicle=(
+            f"engine: CPU {cpu:.0f} ms; all questions of the flame graph {questions:.0f} ms, the picture {picture:.0f} ms"))
 
     def ask_samples(self):
         one = ["--select", f"service={self.service}"]
-        about = f"{self.service} on {self.hosts} hosts"
-        question, questions, picture = self.ask_engine(*one)
-        self.table.add("one service, SQL", question, "ms", bar=50, digits=1, vehicle=(
-            f"engine, of samples: {about}; all questions of the flame graph {questions:.0f} ms, the picture {picture:.0f} ms"))
-        self.table.add("one service, to the flame graph", self.median(self.server, "one.svg", *one), "ms", bar=300, digits=0,
-                       vehicle=f"server, bpfprof query flame -o .svg, of samples: {about}")
-        self.table.add("... as a page", self.median(self.server, "one.html", *one), "ms", bar=300, digits=0,
-                       vehicle="the same, .html")
+        rows = self.server.sql(f"SELECT count() FROM samples WHERE service = '{self.service}'")
+        print(f"  {self.service}: {self.hosts} hosts, {rows} rows", file=sys.stderr)
+        self.ask_engine(f"one service on {self.hosts} hosts, SQL", 50, *one)
+        self.picture("... to the flame graph", "one.svg", *one)
+        self.picture("... as a page", "one.html", *one)
         self.table.add("... served", self.served(f"&select=service={self.service}"), "ms", bar=300, digits=0,
                        vehicle="server, bpfprof serve, which knows the stacks from the question before: .html")
         self.table.check("one service of server and engine", self.folded(self.server, *one), self.folded(self.engine, *one))
@@ -277,20 +288,16 @@ class Bench:
         _, seconds, _ = bpfprof("store", "rollup", "-q", "--store", self.server.url("fleet"))
         rows, size = self.server.merge("rollup_1h")
         self.table.add("roll-ups of hours on disk", size / 1e6, "MB", f"server, {rows:,} rows, made in {seconds:.1f} s")
-        self.table.add("whole fleet from roll-ups", self.median(self.server, "all.svg"), "ms", bar=300, digits=0,
-                       vehicle=f"server, bpfprof query flame -o .svg: {HOSTS} hosts, {SERVICES} services")
-        self.table.add("... as a page", self.median(self.server, "all.html"), "ms", bar=300, digits=0,
-                       vehicle="the same, .html")
+        self.picture("whole fleet from roll-ups", "all.svg")
+        self.picture("... as a page", "all.html")
         self.table.add("... served", self.served(), "ms", bar=300, digits=0,
                        vehicle="server, bpfprof serve, which knows the stacks: .html")
-        self.table.add("one service from roll-ups", self.median(self.server, "one.svg", *one), "ms", bar=300, digits=0,
-                       vehicle="server, bpfprof query flame -o .svg")
+        self.picture("one service from roll-ups", "one.svg", *one)
         self.table.check("of samples and of roll-ups", of_samples, (self.folded(self.server, *one), self.top()))
         self.check_all()
         bpfprof("store", "rollup", "-q", "--store", self.engine.url("fleet"))
-        question, questions, picture = self.ask_engine()
-        self.table.add("whole fleet from roll-ups, SQL", question, "ms", digits=1, vehicle=(
-            f"engine; all questions of the flame graph {questions:.0f} ms, the picture {picture:.0f} ms"))
+        self.ask_engine("one service from roll-ups, SQL", 50, *one)
+        self.ask_engine("whole fleet from roll-ups, SQL", None)
 
     def ask_peers(self):
         words = {"service": self.service, "from_s": START_S, "to_s": END_S}
@@ -301,8 +308,8 @@ class Bench:
             rows, samples, size = layout.sizes()
             self.table.add(f"layout of {name}, samples", samples / rows, "B/row", vehicle=(
                 f"engine, {rows:,} rows of {self.service} alone; with its dictionary {size / rows:.2f} B/row"))
-            self.table.add("... one service, SQL", statistics.median(layout.ask_ms(ROUNDS)), "ms",
-                           "engine: sums by stack, hot", digits=1)
+            took, cpu = layout.ask_ms(ROUNDS)
+            self.table.add("... one service, SQL", took, "ms", f"engine: sums by stack, hot; CPU {cpu:.0f} ms", digits=1)
             answers.append(layout.answer())
         self.table.check("of the three layouts", *answers)
 
@@ -313,6 +320,8 @@ def main():
         sys.exit("bench: BENCH_MINUTES has to be 3 at least")
     engine = Engine(int(engine_port), int(engine_pid), f"{folder}/engine.log")
     bench = Bench(folder, Server(int(port), int(pid)), engine)
+    # What runs beside it ends with it.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     begin = time.perf_counter()
     bench.fill()
     bench.ship()

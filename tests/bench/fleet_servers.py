@@ -76,8 +76,8 @@ class Engine(Server):
         return os.path.getsize(self.log)
 
     def queries_since(self, mark):
-        """(milliseconds in the engine, SQL) of each query since."""
+        """(milliseconds in the engine, of CPU time in all of its threads, SQL) of each query since."""
         with open(self.log, encoding="utf-8") as file:
             file.seek(mark)
-            lines = [line.rstrip("\n").split("\t", 1) for line in file]
-        return [(float(ms), text) for ms, text in lines if not text.startswith("USE ")]
+            lines = [line.rstrip("\n").split("\t", 2) for line in file]
+        return [(float(ms), float(cpu_ms), text) for ms, cpu_ms, text in lines if not text.startswith("USE ")]
