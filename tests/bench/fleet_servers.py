@@ -53,7 +53,7 @@ class Server:
         """One part of each day, as it is after a while. The rows and bytes on disk."""
         where = f"active AND database = '{database}' AND table = '{table}'"
         parts = f"SELECT max(c) FROM (SELECT count() AS c FROM system.parts WHERE {where} GROUP BY partition) AS p"
-        for _ in range(600):
+        for _ in range(2400):
             self.sql(f"OPTIMIZE TABLE {table} FINAL", database)
             if self.sql(parts) in ("0", "1"):
                 break
