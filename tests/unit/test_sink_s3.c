@@ -95,6 +95,8 @@ static void test_urls(void **state)
 		{"s3://bucket/a//b", NULL},
 		{"s3://bucket/a/../b", NULL},
 		{"s3://bucket/.", NULL},
+		{"s3://bucket/a%2F", NULL},
+		{"s3://bucket/a%2Fb", "s3://bucket/a/b"},
 		{"s3://bucket/%ff", NULL},
 		{"s3://bucket/%0a", NULL},
 		{"s3://bucket?", NULL},

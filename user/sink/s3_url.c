@@ -17,12 +17,15 @@ static bool is_prefix(const char *prefix)
 {
 	size_t len;
 
-	for (; *prefix; prefix += len + (prefix[len] == '/')) {
+	if (!*prefix)
+		return true;
+	for (;; prefix += len + 1) {
 		len = strcspn(prefix, "/");
 		if (!len || (len == 1 && *prefix == '.') || (len == 2 && !memcmp(prefix, "..", 2)))
 			return false;
+		if (!prefix[len])
+			return true;
 	}
-	return true;
 }
 
 static const char *take_prefix(const char *text, size_t len, struct s3_url *out)
