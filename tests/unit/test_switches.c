@@ -37,11 +37,20 @@ static void test_naps_are_switches(void **state)
 	assert_true(switches_read() >= before + NAPS);
 }
 
+static void test_rate(void **state)
+{
+	assert_true(switches_rate(1000, 3000, 500000000) == 4000);
+	assert_true(switches_rate(0, 3000, 500000000) == 0);
+	assert_true(switches_rate(3000, 0, 500000000) == 0);
+	assert_true(switches_rate(1000, 3000, 0) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_naps_are_switches),
+		cmocka_unit_test(test_rate),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,8 +78,8 @@ static void take_cost(struct agent *agent, const struct raw_window *raw)
 	agent->cost.waits = (double)(now->waits_bpf_ns - before.waits_bpf_ns) / span_ns;
 	agent->cost.all = agent->cost.clock + agent->cost.waits +
 			  (double)(now->cpu_ns - before.cpu_ns) / span_ns;
-	agent->cost.switches = (double)(now->switches - before.switches) * NSEC_PER_SEC /
-			       (double)(now->now_ns - before.now_ns);
+	agent->cost.switches =
+		switches_rate(before.switches, now->switches, now->now_ns - before.now_ns);
 }
 
 static void forget(struct agent *agent)

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/fs.h"
 #include "base/reader.h"
 
@@ -38,4 +39,11 @@ uint64_t switches_read(void)
 
 	buf_init(&text, STAT_BYTES_MAX);
 	return fs_read_file("/proc/stat", &text) ? 0 : switches_parse(text.data, text.len);
+}
+
+double switches_rate(uint64_t before, uint64_t now, uint64_t span_ns)
+{
+	if (!before || now < before || !span_ns)
+		return 0;
+	return (double)(now - before) * NSEC_PER_SEC / (double)span_ns;
 }

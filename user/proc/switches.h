@@ -13,4 +13,7 @@ uint64_t switches_parse(const char *stat, size_t len);
 /* As many as the kernel tells now; 0 where it does not. */
 uint64_t switches_read(void);
 
+/* Switches per second from @before to @now, @span_ns later; 0 where either is not known. */
+double switches_rate(uint64_t before, uint64_t now, uint64_t span_ns);
+
 #endif
