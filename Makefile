@@ -251,14 +251,17 @@ CHECKED_O = $(O)/checked
 CHECKED   = O=$(CHECKED_O) CC=$(CLANG) CFLAGS='-O1 -g -fprofile-instr-generate -fcoverage-mapping' \
 	SAN=fuzzer-no-link,address,undefined
 
-.PHONY: checked checked-bins
-checked: ## what san, leaks, fuzz and coverage run: by clang, under ASan and UBSan, with counters, in build/checked
+.PHONY: checked checked-bins checked-deps
+checked-deps:
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --fuzz --unit; fi
+
+checked: checked-deps ## what san, leaks, fuzz and coverage run: by clang, under ASan and UBSan, with counters, in build/checked
 	+@$(SUBMAKE) $(CHECKED) all checked-bins
 
 checked-bins: $(UNIT_BINS) $(FUZZ_BINS)
 
 .PHONY: san
-san: ## the unit tests under AddressSanitizer and UBSan
+san: checked-deps ## the unit tests under AddressSanitizer and UBSan
 	+@$(SUBMAKE) $(CHECKED) unit
 	@BUILD=$(CHECKED_O) LLVM_PROFILE_FILE=/dev/null tests/run --unit
 
@@ -273,12 +276,12 @@ tsan: ## what has threads under ThreadSanitizer, in build/tsan; SHORT=1: a part
 tsan-bins: $(O)/bpfprof $(TSAN_UNITS:%=$(O)/tests/%)
 
 .PHONY: leaks
-leaks: ## TIME=3600 seconds of recordings and of an agent under LeakSanitizer; SHORT=1: 20
+leaks: checked-deps ## TIME=3600 seconds of recordings and of an agent under LeakSanitizer; SHORT=1: 20
 	+@$(SUBMAKE) $(CHECKED) all
 	@LLVM_PROFILE_FILE=/dev/null tests/live/leaks $(CHECKED_O) $(if $(SHORT),20,$(if $(filter file,$(origin TIME)),3600,$(TIME)))
 
 .PHONY: fuzz fuzz-bins
-fuzz: ## run every fuzz target for TIME=60 seconds
+fuzz: checked-deps ## run every fuzz target for TIME=60 seconds
 	+@$(SUBMAKE) $(CHECKED) fuzz-bins
 	@LLVM_PROFILE_FILE=/dev/null tools/fuzz $(CHECKED_O) $(TIME)
 
@@ -290,8 +293,7 @@ $(O)/tests/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libbpfprof.a $(O)/.cc-flags | $(O)/.
 		-o $@ $< $(O)/libbpfprof.a $(ALL_LDFLAGS) $(LIBS)
 
 .PHONY: coverage
-coverage: ## lines of user/ that unit tests and fuzz corpora reach, under ASan and UBSan; readers of foreign bytes at least 90 %
-	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --fuzz --unit; fi
+coverage: checked-deps ## lines of user/ that unit tests and fuzz corpora reach, under ASan and UBSan; readers of foreign bytes at least 90 %
 	+@$(SUBMAKE) $(CHECKED) all checked-bins
 	@tools/coverage $(CHECKED_O)
 

@@ -128,13 +128,13 @@ static int upload_files(struct ch_client *client, uint64_t from_ns, uint64_t to_
 /* What the relay has taken is on its disk, and will be in the fleet's store. */
 static int upload_to_relay(const char *url, const struct files *files)
 {
-	const struct sink_opts opts = {.host_id = ""};
+	const struct http_opts http = {.timeout_ms = 0};
 	_cleanup_(buf_deinit) struct buf why;
 	struct symbol_uploader to = {.why = &why};
 	int status = CLI_FAILED, err;
 
 	buf_init(&why, BUF_NO_MAX);
-	err = relay_symbols_open(url, &opts, &to.relay, &why);
+	err = symbol_uploader_open(&to, url, &http);
 	if (err) {
 		log_error("store: the URL of the relay: %s", buf_cstr(&why));
 		return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
@@ -142,7 +142,7 @@ static int upload_to_relay(const char *url, const struct files *files)
 	err = upload_all(&to, files, &status);
 	if (err)
 		log_error("store: the relay: %s", why.len ? buf_cstr(&why) : strerror(-err));
-	remote_close(&to.relay->sink);
+	symbol_uploader_close(&to);
 	return err ? CLI_FAILED : status;
 }
 

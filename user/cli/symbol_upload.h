@@ -26,8 +26,9 @@ struct symbol_uploader {
 
 /*
  * Open @uploader's way to @url, of a fleet's store or of a relay, whose requests are bounded by
- * @http; close it with symbol_uploader_close(). 0; -EINVAL: @url is neither, or wrong; or negative
- * errno. uploader->why has the reason.
+ * @http (a relay's take the time that sending does, and some); close it with
+ * symbol_uploader_close(). 0; -EINVAL: @url is neither, or wrong; or negative errno. uploader->why
+ * has the reason.
  */
 int symbol_uploader_open(struct symbol_uploader *uploader, const char *url,
 			 const struct http_opts *http);

@@ -108,21 +108,13 @@ static void close_dir(DIR **dir)
 		closedir(*dir);
 }
 
-/* Can it be a file's name, and in a message? */
-static bool is_build_id(const char *text)
-{
-	uint8_t bytes[RELAY_BUILD_ID_MAX / 2];
-
-	return hex_parse(text, bytes, sizeof(bytes)) > 0;
-}
-
 static int take_file(struct relay_tables *tables, const char *name)
 {
 	struct stat st;
 
 	if (fstatat(tables->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
 		return 0;
-	if (is_build_id(name))
+	if (relay_is_build_id(name))
 		return add_table(tables, name, (uint64_t)st.st_size);
 	/* It was being written: nobody was told that it is there. */
 	if (unlinkat(tables->dir_fd, name, 0))
@@ -254,7 +246,7 @@ int relay_tables_list(struct relay_tables *tables, uint64_t host, uint64_t now_n
 		const struct fleet_module *module = &tables->wanted.items[i];
 
 		/* Go's build-ids, say, are none by which a host could find a file. */
-		if (is_build_id(module->build_id) && strlen(module->path) < RELAY_FILE_MAX &&
+		if (relay_is_build_id(module->build_id) && strlen(module->path) < RELAY_FILE_MAX &&
 		    is_open(tables, module->build_id, host, now_ns))
 			relay_answer_add(module->build_id, module->path,
 					 !strcmp(module->why, "no_lines"), answer);

@@ -61,8 +61,7 @@ static int take_seal(const void *data, size_t len, const struct seal *wanted, st
 	return 0;
 }
 
-/* As hex_format() writes it. */
-static bool is_build_id(const char *text)
+bool relay_is_build_id(const char *text)
 {
 	uint8_t bytes[RELAY_BUILD_ID_MAX / 2];
 
@@ -94,9 +93,9 @@ static bool is_whole(const struct relay_symbols *symbols)
 	case RELAY_SYMBOLS_ASK:
 		return !*symbols->build_id && !*symbols->path && !symbols->table_len;
 	case RELAY_SYMBOLS_CLAIM:
-		return is_build_id(symbols->build_id) && !symbols->table_len;
+		return relay_is_build_id(symbols->build_id) && !symbols->table_len;
 	case RELAY_SYMBOLS_TABLE:
-		return is_build_id(symbols->build_id) && symbols->table_len;
+		return relay_is_build_id(symbols->build_id) && symbols->table_len;
 	default:
 		return false;
 	}
@@ -160,7 +159,7 @@ int relay_answer_read(const void *data, size_t len, enum relay_symbols_answer *o
 		rb_copy_text(&rd, wanted.build_id, sizeof(wanted.build_id));
 		rb_copy_text(&rd, wanted.path, sizeof(wanted.path));
 		wanted.needs_lines = reader_u8(&rd);
-		if (rd.err || answer != RELAY_SYMBOLS_WANTED || !is_build_id(wanted.build_id))
+		if (rd.err || answer != RELAY_SYMBOLS_WANTED || !relay_is_build_id(wanted.build_id))
 			return -EBADMSG;
 		err = take ? take(arg, &wanted) : 0;
 	}

@@ -30,6 +30,9 @@
 
 #define RELAY_SYMBOLS_PATH "/relay/v1/symbols"
 
+/* Is @text a build-id as hex_format() writes it, that has room here? */
+bool relay_is_build_id(const char *text);
+
 enum relay_symbols_step {
 	RELAY_SYMBOLS_ASK = 1, /* which files' symbols are wanted? */
 	RELAY_SYMBOLS_CLAIM, /* is that file's table for this host to make? */
