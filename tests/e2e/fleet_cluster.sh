@@ -4,6 +4,15 @@
 # database fleet of the cluster: four hosts, two for each shard, each a store of its own in $tmp. fleet_store is built,
 # $url and $other name servers of the cluster with the database, which are asked whether all is whole.
 
+# cluster_is_here: can there be one? $why not.
+cluster_is_here()
+{
+	why="no clickhouse-server"
+	have clickhouse-server || return
+	why="no ZooKeeper (Debian's libzookeeper-java, and a java)"
+	[ -e /usr/share/java/zookeeper.jar ] && have java
+}
+
 # sums DATABASE NODE: as fleet_store prints them, asked of that one.
 sums()
 {

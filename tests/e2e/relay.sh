@@ -87,3 +87,14 @@ relay_url()
 	done
 	echo "relay+$relay_scheme://$hosts"
 }
+
+# ship_to_end STORE URL: until it says that all is there.
+ship_to_end()
+{
+	local tries=0
+	until bp store ship --store "$1" --to "$2"; do
+		tries=$((tries + 1))
+		[ $tries -lt 400 ] || return 1
+		sleep 0.05
+	done
+}

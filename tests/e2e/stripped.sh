@@ -72,3 +72,9 @@ flame()
 	"$bpfprof" query flame --store "$1" --since "$since" --until "$until" --force \
 		--select "comm=${programs[0]},comm=${programs[1]}" -o "$out/$2.${3:-folded}" >>"$log" 2>&1
 }
+
+# as_at_home STORE NAME: names, lines and inlined calls are those of a profile that was completed where debug files are.
+as_at_home()
+{
+	flame "$1" "$2" && diff "$out/truth.folded" "$out/$2.folded"
+}

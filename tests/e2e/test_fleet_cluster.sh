@@ -10,11 +10,7 @@ set -u
 . tests/e2e/fleet.sh
 . tests/e2e/fleet_cluster.sh
 
-have clickhouse-server || { skip "the fleet's cluster" "no clickhouse-server"; exit 0; }
-if [ ! -e /usr/share/java/zookeeper.jar ] || ! have java; then
-	skip "the fleet's cluster" "no ZooKeeper (Debian's libzookeeper-java, and a java)"
-	exit 0
-fi
+cluster_is_here || { skip "the fleet's cluster" "$why"; exit 0; }
 
 out=$tmp/out
 mkdir -p "$out"

@@ -35,12 +35,6 @@ sums()
 	ch_sql fleet 'SELECT count(), sum(n) FROM samples'
 }
 
-# as_at_home NAME: names, lines and inlined calls are those of a profile that was completed where debug files are.
-as_at_home()
-{
-	flame "$fleet" "$1" && diff "$out/truth.folded" "$out/$1.folded"
-}
-
 # has NAME FRAMES: out/NAME.folded has that path.
 has()
 {
@@ -96,7 +90,7 @@ killed()
 check "jobs that look for them are killed, and the server" killed 5
 check "one comes to its end" store 0 symbolize --debug-dir "$debug"
 check "... and says what it did" told 'frames that lacked names or lines got some; [0-9]+ files, ' store.err
-check "all names are there, as at home" as_at_home after
+check "all names are there, as at home" as_at_home "$fleet" after
 rows=$(ch_sql fleet 'SELECT count() FROM frames FINAL')
 check "another one" store 0 symbolize --debug-dir "$debug"
 check "... has nothing to do for them" bash -c '! grep -q "/bin/chain\|/bin/crunch" "$1"' _ "$out/store"
@@ -107,7 +101,7 @@ check "samples are what they were" diff "$out/sums" <(sums)
 check "fsck finds nothing" store 0 fsck
 check "what a host without names says again" [ -z "$(ch_sql fleet "INSERT INTO frames SELECT day, frame, flags, path, build_id,
 	address, [], [], [], [], [], 0 FROM frames FINAL WHERE build_id != ''")" ]
-check "... hides none" as_at_home again
+check "... hides none" as_at_home "$fleet" again
 
 # --- From a debuginfod server ---
 fourth=clickhouse://127.0.0.1:$ch_port/fourth

@@ -29,17 +29,6 @@ balanced()
 		at["bpfprof_relay_stored_total"] != at["bpfprof_relay_shipped_total"] + at["bpfprof_relay_quarantined_total"] + at["bpfprof_relay_spool_messages"] || !at["bpfprof_relay_received_total"] }' "$out/metrics"
 }
 
-# ship_to_end STORE URL: until it says that all is there.
-ship_to_end()
-{
-	local tries=0
-	until bp store ship --store "$1" --to "$2"; do
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || return 1
-		sleep 0.05
-	done
-}
-
 # ship_all URL: every store, beside each other.
 ship_all()
 {

@@ -12,11 +12,7 @@ set -u
 . tests/e2e/fleet_cluster.sh
 . tests/e2e/relay.sh
 
-have clickhouse-server || { skip "relays and a cluster" "no clickhouse-server"; exit 0; }
-if [ ! -e /usr/share/java/zookeeper.jar ] || ! have java; then
-	skip "relays and a cluster" "no ZooKeeper (Debian's libzookeeper-java, and a java)"
-	exit 0
-fi
+cluster_is_here || { skip "relays and a cluster" "$why"; exit 0; }
 
 out=$tmp/out
 mkdir -p "$out"
@@ -45,25 +41,13 @@ ship_each()
 	for host in 1 2 3 4; do
 		order=("left" "right")
 		[ $((host % 2)) = 1 ] || order=("right" "left")
-		ship_host "$host" "$(relay_url "${order[@]}")" &
+		ship_to_end "$tmp/$host.db" "$(relay_url "${order[@]}")" &
 		pids+=($!)
 	done
 	for pid in "${pids[@]}"; do
 		wait "$pid" || code=1
 	done
 	return $code
-}
-
-# ship_host HOST URL: until it says that all is there.
-ship_host()
-{
-	local tries=0
-
-	until bp store ship --store "$tmp/$1.db" --to "$2"; do
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || return 1
-		sleep 0.1
-	done
 }
 
 # --- Whole ---

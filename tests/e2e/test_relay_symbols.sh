@@ -36,12 +36,6 @@ lacking()
 	[ "$(grep -cE '^no_lines .*/bin/(cog|mill)$' "$out/symbolized")" = "$1" ]
 }
 
-# as_at_home DATABASE: names, lines and inlined calls are those of a profile that was completed where debug files are.
-as_at_home()
-{
-	flame "$(url "$1")" "$1" && diff "$out/truth.folded" "$out/$1.folded"
-}
-
 # upload RELAY-URL FILE...: into out/upload.err, and its status.
 upload()
 {
@@ -123,7 +117,7 @@ check "... and is there once" once fleet
 check "it counts them" symbols_balance one 2
 check "names are made of them" symbolized fleet
 check "... all that debug files would give" lacking 0
-check "... as at home" as_at_home fleet
+check "... as at home" as_at_home "$(url fleet)" fleet
 check "a URL that is none" bpfprof_into 2 wrong store upload --store relay://127.0.0.1 "$TMPDIR/bin/cog"
 check "... is told" told "the URL of the relay: it does not begin with relay.http://" wrong.err
 check "what a relay has is asked of the store" bpfprof_into 2 asked store symbolize --store "$one"
@@ -156,7 +150,7 @@ check "another relay" eval 'fresh kills "$store" && relay_start two && bp store 
 check "it is killed, and the server" killed
 check "... and then not" eval 'relay_drained two && tables_drained two'
 check "all symbols are there, once" once kills
-check "... and do what they are for" eval 'symbolized kills && lacking 0 && as_at_home kills'
+check "... and do what they are for" eval 'symbolized kills && lacking 0 && as_at_home "$(url kills)" kills'
 relay_kill two
 
 # --- Damaged on the disk ---
@@ -271,6 +265,6 @@ check "... is not asked" [ "$(sent)" = 0 ]
 check "it counts them" symbols_balance asked
 rm "$TMPDIR/bin/cog" "$TMPDIR/bin/mill"
 check "names are made of them" symbolized asked
-check "... as at home" as_at_home asked
+check "... as at home" as_at_home "$(url asked)" asked
 relay_kill asked
 exit $status
