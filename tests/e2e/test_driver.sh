@@ -81,42 +81,74 @@ script where <<'END'
 END
 expect "BUILD, TMPDIR, folder and standard input are as promised" "2 passed, 0 failed, 0 skipped" 0
 
-# timed NAME [MARK]: a script that writes when it begins and ends.
-timed()
+# --- Who runs beside whom, on a machine with two CPUs ---
+
+# Each program stays until it is let go. When the driver waits for an end, and all that it has begun are there, who is
+# there becomes a line of `steps`, and the first of them is let go.
+mkdir bin running go
+printf '#!/bin/sh\necho 2\n' >bin/nproc
+chmod +x bin/nproc
+cat >step <<'END'
+wait()
+{
+	if [ "$1" = -n ]; then
+		until [ "$(ls running | wc -l)" = "$(jobs -pr | wc -l)" ]; do sleep 0.01; done
+		(cd running && set -- * && echo "$@" >>../steps && touch "../go/$1")
+	fi
+	builtin wait "$@"
+}
+END
+
+# stays NAME [MARK [LIMIT]]
+stays()
 {
 	script "$1" <<-END
 		${2:-# no mark}
-		echo "+ $1" >>order; sleep 0.7; echo "- $1" >>order; echo "ok - one"
+		# timeout: ${3:-60}
+		touch running/$1
+		until [ -e go/$1 ]; do sleep 0.01; done
+		rm running/$1
+		echo "ok - one"
 	END
 }
 
-# together NAME NAME: was there a time when both ran?
-together()
-{
-	awk -v one="$1" -v two="$2" '
-		$1 == "+" { running[$2] = 1 }
-		$1 == "-" { delete running[$2] }
-		running[one] && running[two] { found = 1 }
-		END { exit !found }' order
-}
-
-timed builds '# beside others, records nothing'
-timed builds_too '# beside others, records nothing'
-timed records '# beside others'
-timed records_too '# beside others'
-timed measures
-timed measures_too
-expect "programs of each mark pass" "6 passed, 0 failed, 0 skipped" 0
-cat order >"$log"
-together builds builds_too && together records records_too
-result $? "those that may be beside others are"
-! together builds records && ! together builds_too records_too
-result $? "... those that record beside such alone"
-alone=0
-for name in builds builds_too records records_too measures; do
-	! together measures_too $name || alone=1
-done
-result $alone "what has no mark is alone"
+stays a_builds '# beside others, records nothing'
+stays b_builds '# beside others, records nothing' 90
+stays c_records '# beside others'
+stays d_records '# beside others'
+stays e_records '# beside others'
+stays f_records '# beside others' 90
+stays g_builds '# beside others, records nothing'
+stays h_builds '# beside others, records nothing'
+stays i_builds '# beside others, records nothing'
+stays j_measures
+stays k_measures '' 90
+PATH=$tmp/bin:$PATH BASH_ENV=$tmp/step
+export BASH_ENV
+expect "programs of each mark pass" "11 passed, 0 failed, 0 skipped" 0
+unset BASH_ENV
+cat steps >"$log"
+[ "$(awk 'NF > most { most = NF } END { print most }' steps)" = 3 ]
+result $? "at most one more runs than there are CPUs"
+[ "$(awk '{ found = gsub("_records", "") } found > most { most = found } END { print most }' steps)" = 2 ]
+result $? "... and at most as many record as there are CPUs"
+[ "$(sed -n '/measures/,$p' steps)" = "j_measures
+k_measures" ]
+result $? "what has no mark is alone, when all others have ended"
+diff - steps >>"$log" <<'END'
+b_builds c_records f_records
+a_builds c_records f_records
+c_records f_records g_builds
+d_records f_records g_builds
+e_records f_records g_builds
+f_records g_builds h_builds
+g_builds h_builds i_builds
+h_builds i_builds
+i_builds
+j_measures
+k_measures
+END
+result $? "whoever may takes the place of who ends, the longest limit first"
 
 ci=true
 script skips <<'END'
