@@ -104,14 +104,15 @@ fill_root
 exec chroot "$root" "$at/program" 60
 END
 load unshare --mount --pid --fork --kill-child chrooted_long
-for _ in $(seq 50); do
+for _ in $(seq 200); do
 	inner=$(pgrep -x -P "$load" program) && break
 	sleep 0.1
 done
-recorded attached "attached" -p "${inner:-1}" -F 499 -d 1 -o "$TMPDIR/out/attached.pb.gz"
+recorded attached "attached" -p "${inner:-1}" -F 499 -d 3 -o "$TMPDIR/out/attached.pb.gz"
 check "attached: the function has its own name, and what is inlined" busy_frames inside attached program
 check "attached: and its lines" busy_lines attached inside
-kill "$inner"
+# The first process of a pid namespace passes over any other signal.
+kill -KILL "$inner"
 stop_loads
 
 # --- A root in layers, as containers have ---
