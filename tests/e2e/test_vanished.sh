@@ -38,10 +38,8 @@ fi
 
 PROCESSES=200
 mkdir "$bin/brief"
-for i in $(seq $PROCESSES); do
-	gcc -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DBRIEF="brief_$i" \
-		-o "$bin/brief/brief_$i" "$workloads/brief.c" >>"$log" 2>&1 || break
-done
+seq $PROCESSES | xargs -P "$(nproc)" -I{} gcc -O2 -g -fno-omit-frame-pointer -D_GNU_SOURCE -DBRIEF=brief_{} \
+	-o "$bin/brief/brief_{}" "$workloads/brief.c" >>"$log" 2>&1
 verdict $? "$PROCESSES brief programs compile"
 script storm <<'END2'
 for program in "$1"/*; do "$program"; done
