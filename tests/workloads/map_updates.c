@@ -3,13 +3,13 @@
  * map_updates SECONDS: writes into BPF maps, one bpf() call after the other: while one is under
  * way, the kernel runs no program of a perf event on that CPU.
  */
+#include "cpu_time.h"
 #include <linux/bpf.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { VALUE_BYTES = 1 << 20 };
@@ -19,17 +19,9 @@ static long call_bpf(int cmd, union bpf_attr *attr)
 	return syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 }
 
-static double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 int main(int argc, char **argv)
 {
-	double end_s = now_s() + (argc > 1 ? strtod(argv[1], NULL) : 1);
+	double enough_s = argc > 1 ? strtod(argv[1], NULL) : 1;
 	union bpf_attr make = {0}, update = {0};
 	char *value = calloc(1, VALUE_BYTES);
 	uint32_t key = 0;
@@ -47,7 +39,7 @@ int main(int argc, char **argv)
 	update.map_fd = (uint32_t)fd;
 	update.key = (uintptr_t)&key;
 	update.value = (uintptr_t)value;
-	while (now_s() < end_s) {
+	while (cpu_s() < enough_s) {
 		if (call_bpf(BPF_MAP_UPDATE_ELEM, &update)) {
 			perror("map_updates: an update");
 			return 1;
