@@ -3,6 +3,7 @@
 # `cargo bpfprof` on a workspace without dependencies: what is profiled and as whom, what its files are called, how it
 # ends; and bpfprof alone as cargo's runner.
 # timeout: 240
+# beside others
 set -u
 . tests/e2e/live.sh
 

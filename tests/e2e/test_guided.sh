@@ -3,6 +3,7 @@
 # Profiles for compilers, recorded: clang finds the hot function's counts in an AutoFDO text, inlined calls where they
 # are; Go's pprof what go build -pgo needs, and from Go 1.20 on the compiler itself takes it.
 # timeout: 120
+# beside others
 set -u
 . tests/e2e/live.sh
 tmp=$TMPDIR

@@ -3,6 +3,7 @@
 # Programs of other roots and mount namespaces are named by their own files, with lines and inlined calls, although
 # another file lies at the same path here: chroot, pivot_root, overlayfs, bind and loop mounts, user namespaces.
 # timeout: 400
+# beside others
 set -u
 . tests/e2e/live.sh
 bin=$TMPDIR/bin
