@@ -206,6 +206,19 @@ def a_range_is_its_report(browser):
 
 
 @test
+def each_report_is_asked_for_once(browser):
+    fragment, start, end = still()
+    page = Host(browser, None, fragment)
+    for nr in range(8):  # more than a browser's connections to one host
+        page.brush(start + 5 * nr * MINUTE_MS, start + 5 * (nr + 1) * MINUTE_MS)
+        page.framed("hash_lookup")
+        check(page.wait("ui.reportWords.hidden"), page.text(".report-words"))
+    asked = [one for one in page.server.requests if one.startswith("/api/profile?")]
+    equal([len(asked), len(set(asked))], [8, 8], "requests for eight reports")
+    return page
+
+
+@test
 def keys_pick(browser):
     fragment, start, end = still()
     page = Host(browser, None, fragment)

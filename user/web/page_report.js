@@ -47,7 +47,7 @@ async function frameError() {
 	if (shown && shown.contentType === 'text/html')
 		return pageError(shown);
 	try {
-		await ask(reportUrl('html'));
+		await (await ask(reportUrl('html'))).body.cancel(); // what is not read keeps its connection
 	} catch (error) {
 		return error.message;
 	}
@@ -73,8 +73,9 @@ function watchFrame(frame) {
 		setTimeout(() => watchFrame(frame), 20);
 }
 
-async function loadedFrame() {
-	if (!report.key || !ui.frame.getAttribute('src'))
+/* A frame is loaded for the first time when it is put into the page, empty, in the place of the one before it. */
+async function loadedFrame(frame) {
+	if (frame !== ui.frame || !report.key || !frame.getAttribute('src'))
 		return;
 	const key = report.key, error = await frameError();
 	if (key === report.key)
@@ -189,7 +190,7 @@ function makePicked() {
 /* A frame's first address makes no step in the browser's history, each later one does: each report has its own frame. */
 function freshFrame() {
 	const made = setAttributes(el('iframe', ''), { title: 'Report of the picked range' });
-	made.addEventListener('load', loadedFrame);
+	made.addEventListener('load', () => loadedFrame(made));
 	if (ui.frame)
 		ui.frame.replaceWith(made);
 	ui.frame = made;
