@@ -236,7 +236,10 @@ function renderStatus() {
 	ui.rangeWords.textContent = rangeWords(shownRange());
 }
 
+/* The report first: the server makes it meanwhile. */
 function renderView() {
+	if (!view.isEmpty)
+		renderReport();
 	renderHead();
 	renderEmpty();
 	renderKinds();
@@ -251,7 +254,6 @@ function renderView() {
 		drawBase();
 		renderLegend();
 		renderReadout();
-		renderReport();
 	}
 	renderNotice();
 	if (!view.isLoading)
@@ -262,9 +264,15 @@ function renderView() {
 const LOADED_BY = ['kind', 'span', 'end', 'by', 'select', 'name'];
 
 function show(old) {
+	const changed = Object.keys(state).filter(key => JSON.stringify(old[key]) !== JSON.stringify(state[key]));
+	if (changed.length && state.picked && old.picked && changed.every(key => key === 'picked' || key === 'before')) {
+		renderReport();
+		drawTop();
+		return;
+	}
 	renderTheme();
 	renderView();
-	if (LOADED_BY.some(key => JSON.stringify(old[key]) !== JSON.stringify(state[key])))
+	if (LOADED_BY.some(key => changed.includes(key)))
 		loadSoon();
 }
 

@@ -73,7 +73,7 @@ function watchFrame(frame) {
 		setTimeout(() => watchFrame(frame), 20);
 }
 
-/* A frame is loaded for the first time when it is put into the page, empty, in the place of the one before it. */
+/* A frame without an address is loaded, empty, as soon as it is in the page. */
 async function loadedFrame(frame) {
 	if (frame !== ui.frame || !report.key || !frame.getAttribute('src'))
 		return;
@@ -87,13 +87,11 @@ async function loadReport() {
 	if (report.abort)
 		report.abort.abort();
 	forgetBlob();
-	freshFrame();
+	freshFrame(token() ? '' : url + reportHash());
 	showReportWords(state.before ? 'Comparing\u2026' : 'Making the report\u2026');
 	watchFrame(ui.frame);
-	if (!token()) {
-		ui.frame.src = url + reportHash();
+	if (!token())
 		return;
-	}
 	const abort = report.abort = new AbortController();
 	try {
 		report.blob = URL.createObjectURL(await fetchBlob(url, abort.signal));
@@ -118,7 +116,7 @@ function renderReport() {
 	if (key)
 		loadReport();
 	else
-		freshFrame();
+		freshFrame('');
 }
 
 /* Without the day that was told already. */
@@ -187,13 +185,20 @@ function makePicked() {
 	return ui.picked;
 }
 
-/* A frame's first address makes no step in the browser's history, each later one does: each report has its own frame. */
-function freshFrame() {
-	const made = setAttributes(el('iframe', ''), { title: 'Report of the picked range' });
-	made.addEventListener('load', () => loadedFrame(made));
-	if (ui.frame)
-		ui.frame.replaceWith(made);
+/*
+ * A frame's first address makes no step in the browser's history, each later one does: each report has its own frame. It
+ * has its address before it is in the page, so that the server is asked before the frame before it goes.
+ */
+function freshFrame(address) {
+	const made = setAttributes(el('iframe', ''), { title: 'Report of the picked range' }), before = ui.frame;
 	ui.frame = made;
+	made.addEventListener('load', () => loadedFrame(made));
+	if (address)
+		made.src = address;
+	if (!before)
+		return;
+	before.after(made);
+	before.remove();
 }
 
 /* The report keeps its state in its own address, and reads it when that is said to have changed. */
@@ -207,7 +212,7 @@ function themeReport() {
 }
 
 function makeReport() {
-	freshFrame();
+	freshFrame('');
 	ui.reportWords = setAttributes(el('p', 'report-words'), { role: 'status' });
 	ui.report = setAttributes(el('section', 'report', ui.reportWords, ui.frame), { 'aria-label': 'Report' });
 	return ui.report;
