@@ -5,8 +5,10 @@
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "encode/diff_page.h"
 
 static const struct web_format formats[] = {
@@ -90,18 +92,28 @@ static void fail_encoding(struct web_reply *reply, const struct web_format *form
 			       strerror(-err));
 }
 
+/* The first pieces of a report that is shown: its head, and its first picture. Which a browser on
+ * the same two CPUs paints 20 ms earlier (in 71 for 91) when what follows neither is encoded nor
+ * comes meanwhile; the whole report is there 30 ms later (in 286 for 254). */
+enum { PICTURE_PIECE = 2, PAINT_MS = 45 };
+
 /* Pieces of an encoding become pieces of the reply. */
 struct pieces {
 	struct encoder_sink sink;
-	const struct web_sender *sender;
+	const struct web_request *request;
 	struct web_reply *reply; /* whose body is what is encoded into */
 };
 
 static int send_piece(void *pieces_ptr, struct buf *out)
 {
+	static const struct timespec painting = {.tv_nsec = PAINT_MS * NSEC_PER_MSEC};
 	const struct pieces *pieces = pieces_ptr;
+	const struct web_sender *sender = pieces->request->sender;
+	int err = sender->send(sender->arg, pieces->reply);
 
-	return pieces->sender->send(pieces->sender->arg, pieces->reply);
+	if (!err && pieces->request->is_shown && pieces->reply->piece_cnt == PICTURE_PIECE)
+		nanosleep(&painting, NULL);
+	return err;
 }
 
 /* How a report goes to who asked for it; @pieces is borrowed. */
@@ -110,7 +122,7 @@ static struct encoder_opts way_of(const struct web_request *request, struct web_
 {
 	*pieces = (struct pieces){
 		.sink = {WEB_REPLY_BYTES_MAX, send_piece, pieces},
-		.sender = request->sender,
+		.request = request,
 		.reply = reply,
 	};
 	return (struct encoder_opts){
