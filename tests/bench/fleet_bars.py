@@ -260,8 +260,8 @@ class Bench:
             mark = self.engine.mark()
             wholes.append(self.query(self.engine, "flame", "engine.svg", *arguments)[1])
             queries = self.engine.queries_since(mark)
-            ones.append(sum(ms for ms, _, text in queries if "GROUP BY svc, kind, stack" in text))
-            ones_cpu.append(sum(cpu_ms for _, cpu_ms, text in queries if "GROUP BY svc, kind, stack" in text))
+            ones.append(sum(ms for ms, _, text in queries if " AS svc, " in text))
+            ones_cpu.append(sum(cpu_ms for _, cpu_ms, text in queries if " AS svc, " in text))
             alls.append(sum(ms for ms, _, _ in queries))
         question, cpu, questions, picture = map(statistics.median, (ones, ones_cpu, alls, wholes))
         self.table.add(what, question, "ms", bar=bar, digits=1, vehicle=(

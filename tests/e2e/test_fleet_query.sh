@@ -46,6 +46,13 @@ table()
 		python3 tests/e2e/query_truth.py "$tmp/truth" "$1" "$out/table" "$2" "$3" "$4" "$5"
 }
 
+# picture FROM-TO WHERE BY: of samples, and true of all hosts.
+picture()
+{
+	asked 0 picture "$fleet" flame "$1" -o - --select "$2" --by "$3" &&
+		python3 tests/e2e/query_truth.py "$tmp/truth" folded "$out/picture" "$1" '' "$2" "$3"
+}
+
 # as_local VIEW FROM-TO ARG...: one host's store and the fleet of it alone say the same, to the byte.
 as_local()
 {
@@ -119,7 +126,7 @@ END
 # --- As three ---
 tables()
 {
-	local minutes where
+	local minutes where by
 	for minutes in 0-120 30-55; do
 		holds "$1: top of $minutes" table top $minutes '' '' ''
 		holds "$1: by host of $minutes" table by $minutes '' '' host
@@ -129,6 +136,10 @@ tables()
 	for where in service=web 'service=w*,host=beta[13]' 'host=alpha1,host=beta2' 'service=,service=batch' 'comm=[np]*,host=?eta2'; do
 		holds "$1: top where $where" table top 0-120 '' "$where" ''
 		holds "$1: labels where $where" table labels 30-90 '' "$where" ''
+	done
+	for by in service comm host,service; do
+		holds "$1: a service by $by" picture 0-120 service=web $by
+		holds "$1: several by $by" picture 30-55 service=w*,service=db* $by
 	done
 }
 tables "once"

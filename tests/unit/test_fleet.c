@@ -29,6 +29,7 @@ static struct {
 	uint64_t windows; /* in each of two hours */
 	int err; /* of everything */
 	bool has_label; /* rows have one */
+	bool has_source; /* rows have theirs */
 	bool is_rolled; /* the first of them has sums */
 	uint64_t built; /* of these, as they are told next */
 	uint64_t begun; /* of the build that is told after that; 0: the same */
@@ -131,6 +132,8 @@ static void answer_rows(struct buf *out)
 		rb_add_u64(out, stack);
 		if (server.has_label)
 			rb_add_str(out, "=x");
+		for (int i = 0; i < 2 && server.has_source; i++)
+			rb_add_u64(out, HOST);
 		rb_add_i64(out, (int64_t)(stack - STACK + 1));
 		rb_add_i64(out, (int64_t)(stack - STACK + 1) * 10);
 	}
@@ -235,7 +238,7 @@ static const struct {
 } kinds_of_question[] = {
 	{"cityHash64(host, seq)", answer_states},  {"AND span = 3600", answer_rolled},
 	{" FROM kinds FINAL", answer_kinds},	   {"SELECT DISTINCT", answer_combinations},
-	{"AS hour, count()", answer_windows},	   {"AS svc, kind, stack", answer_rows},
+	{"AS hour, count()", answer_windows},	   {" AS svc, ", answer_rows},
 	{"SELECT stack, frames", answer_stacks},   {"SELECT frame, flags", answer_frames},
 	{"SELECT min(s)", answer_coverage},	   {"SELECT ledger", answer_ledger},
 	{"SELECT event, sum(r)", answer_sums},	   {"SELECT key, val", answer_labels},
@@ -344,7 +347,7 @@ static void asks_in_parts(void **state)
 {
 	server.windows = 600000;
 	read_and_drop(*state, &two_hours);
-	assert_int_equal(asked("AS svc, kind, stack"), 2);
+	assert_int_equal(asked(" AS svc, "), 2);
 	/* Each has its hour alone. */
 	assert_int_equal(asked("samples FINAL WHERE kind IN (77) AND h >= toDateTime(1795176000, "
 			       "'UTC') AND h <= toDateTime(1795176000, 'UTC')"),
@@ -362,7 +365,7 @@ static void reads_sums_where_they_are_good(void **state)
 	store_source_close(*state);
 	*state = open_fleet();
 	read_and_drop(*state, &query);
-	assert_int_equal(asked("AS svc, kind, stack"), 2);
+	assert_int_equal(asked(" AS svc, "), 2);
 	assert_int_equal(asked("rollup_1h FINAL WHERE kind IN (77) AND h >= toDateTime(1795176000, "
 			       "'UTC') AND h <= toDateTime(1795176000, 'UTC') AND (toUInt32(h), "
 			       "built) IN ((1795176000, 9))"),
@@ -455,6 +458,73 @@ static void selects_sources(void **state)
 	assert_int_equal(asked(") IN ('=it\\'s a\\\\b', '=gamma'))"), 1);
 }
 
+/* Of a service and a kind nothing but the stack is left to tell rows apart. */
+static void adds_up_by_stack(void **state)
+{
+	static const struct store_match where[] = {{"service", "beta"}};
+	static const char *const by_service[] = {"service", NULL};
+	struct store_query query = two_hours;
+
+	fake_number = FLEET_SCHEMA_UNITS;
+	store_source_close(*state);
+	*state = open_fleet();
+	query.where = where;
+	query.where_cnt = 1;
+	query.by = by_service;
+	server.has_label = true;
+	read_and_drop(*state, &query);
+	assert_int_equal(asked("SELECT toString('web' AS service) AS svc, toUInt64(77) AS kind, "
+			       "stack, if(service = '', '', concat('=', toString(service))), s0, "
+			       "s1 FROM (SELECT stack, sum(n) AS s0, sum((v1 + n * unit)) AS s1 "
+			       "FROM samples FINAL WHERE kind IN (77) AND h >= "),
+			 1);
+	assert_int_equal(asked(" AND service IN ('web') AND (host, toUInt64(toUInt32(h)) + ts + "
+			       "lead) IN (SELECT host, seq FROM batches WHERE "),
+			 1);
+	assert_int_equal(asked("start_ns < toUInt64(1795183200000000000)) GROUP BY stack) AS q"),
+			 1);
+}
+
+/* What differs is a key: services, versions, labels of sources, which need the source. */
+static void adds_up_by_what_differs(void **state)
+{
+	static const struct store_match where[] = {{"version", "beta"}};
+	static const char *const by_version[] = {"version", NULL};
+	static const char *const by_host[] = {"host", NULL};
+	struct store_query query = two_hours;
+
+	server.has_label = true;
+	query.by = by_version;
+	read_and_drop(*state, &query);
+	assert_int_equal(asked("SELECT toString(service) AS svc, toUInt64(77) AS kind, stack, "
+			       "if(version = '', "),
+			 1);
+	assert_int_equal(asked(") GROUP BY stack, service, version) AS q"), 1);
+	query.by = by_host;
+	query.where = where;
+	query.where_cnt = 1;
+	read_and_drop(*state, &query);
+	assert_int_equal(asked("kind, stack, l0, s0, s1 FROM (SELECT stack, l0, sum(n) AS s0, "
+			       "sum(v1) AS s1 FROM (SELECT stack, host, src, n, v1 AS v1 FROM "
+			       "samples FINAL WHERE "),
+			 1);
+	/* Of a service there may be other versions. */
+	assert_int_equal(asked(" AND service IN ('web') AND (host, "), 1);
+	assert_int_equal(asked(" AND (if(version = '', '', concat('=', toString(version)))) IN "
+			       "('=beta')) AS a ANY LEFT JOIN (SELECT host, src, if(has(keys, "
+			       "'host'), "),
+			 1);
+	assert_int_equal(asked(" USING (host, src) GROUP BY stack, l0) AS q"), 1);
+	query = two_hours;
+	query.by = NULL;
+	server.has_label = false;
+	server.has_source = true;
+	read_and_drop(*state, &query);
+	assert_int_equal(asked("kind, stack, host, src, s0, s1 FROM (SELECT stack, service, host, "
+			       "src, sum(n) AS s0"),
+			 1);
+}
+
 static void matches_what_has_no_label(void **state)
 {
 	static const struct store_match where[] = {{"host", ""}};
@@ -477,7 +547,7 @@ static void asks_no_more_when_nothing_matches(void **state)
 	query.where_cnt = 1;
 	assert_int_equal(store_source_read(*state, &query, &prof, NULL, NULL), 0);
 	assert_int_equal(prof.sample_cnt, 0);
-	assert_int_equal(asked("FROM (SELECT service"), 0);
+	assert_int_equal(asked(" AS svc, "), 0);
 	profile_deinit(&prof);
 }
 
@@ -540,7 +610,7 @@ static void does_not_believe_everything(void **state)
 {
 	struct store_source *source = *state;
 	static const char *const cuts[] = {" FROM kinds FINAL",	  "AS hour, count()",
-					   "AS svc, kind, stack", "SELECT stack, frames",
+					   " AS svc, ",		  "SELECT stack, frames",
 					   "SELECT frame, flags", "SELECT min(s)",
 					   "SELECT ledger"};
 
@@ -583,6 +653,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(forgets_sums_that_were_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(does_not_read_every_ledger, setup, teardown),
 		cmocka_unit_test_setup_teardown(selects_sources, setup, teardown),
+		cmocka_unit_test_setup_teardown(adds_up_by_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(adds_up_by_what_differs, setup, teardown),
 		cmocka_unit_test_setup_teardown(matches_what_has_no_label, setup, teardown),
 		cmocka_unit_test_setup_teardown(asks_no_more_when_nothing_matches, setup, teardown),
 		cmocka_unit_test_setup_teardown(is_not_misled_by_everything, setup, teardown),

@@ -45,6 +45,7 @@ void fleet_ask_range(struct fleet_ask *ask, struct fleet *fleet, uint64_t from_n
 		.last_hour = hour_of(to_ns ? to_ns - 1 : 0),
 	};
 	buf_init(&ask->services, BUF_NO_MAX);
+	buf_init(&ask->service, BUF_NO_MAX);
 	buf_init(&ask->sources, BUF_NO_MAX);
 }
 
@@ -157,6 +158,7 @@ void fleet_ask_deinit(struct fleet_ask *ask)
 {
 	kinds_deinit(&ask->kinds);
 	buf_deinit(&ask->services);
+	buf_deinit(&ask->service);
 	buf_deinit(&ask->sources);
 }
 

@@ -88,6 +88,7 @@ static void add_tuple(const struct combination *combination, struct buf *out)
 struct accepted {
 	struct buf tuples, services; /* of SQL */
 	struct strtab known; /* services */
+	size_t service_cnt;
 	bool has_none; /* of the services: "" */
 	bool refused_some;
 };
@@ -102,6 +103,7 @@ static int add_service(struct accepted *accepted, const struct buf *service)
 	if (service->len ? accepted->known.cnt == cnt : accepted->has_none)
 		return 0;
 	accepted->has_none |= !service->len;
+	accepted->service_cnt++;
 	buf_add_str(&accepted->services, accepted->services.len ? ", " : "");
 	ch_add_quoted(&accepted->services, buf_cstr(service), service->len);
 	return accepted->services.err;
@@ -149,6 +151,11 @@ static void add_condition(struct fleet_ask *ask, const struct combination *combi
 	for (size_t i = 0; i < combination->cnt; i++)
 		are_columns &= fleet_is_column(combination->keys[i]);
 	buf_printf(&ask->services, " AND service IN (%s)", buf_cstr(&accepted->services));
+	if (accepted->service_cnt == 1)
+		buf_add_str(&ask->service, buf_cstr(&accepted->services));
+	/* That says it all. */
+	if (combination->cnt == 1 && !strcmp(combination->keys[0], "service"))
+		return;
 	ask->needs_sources = !are_columns;
 	if (!are_columns) {
 		buf_add_str(sql, " AND (host, src) IN (SELECT host, src FROM sources WHERE 1");

@@ -81,6 +81,7 @@ struct fleet_ask {
 	struct kinds kinds;
 	uint32_t value_cnt; /* the most columns that one of the kinds has */
 	struct buf services; /* of samples: " AND service IN (...)", "": all */
+	struct buf service; /* that all of these samples have, as a literal; "": several */
 	struct buf sources; /* of samples: " AND (host, src) IN (...)", "": all */
 	bool needs_sources; /* whether a sample is asked for depends on its host's labels */
 	bool is_empty; /* no source has the labels that are asked for */

@@ -4,6 +4,7 @@
  * stacks and frames are learnt once each; what comes of it is brought into the profile.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,22 +66,21 @@ static bool needs_sources(const struct store_query *query)
 	return false;
 }
 
-static void add_values(const struct fleet_ask *ask, struct buf *sql)
+static bool is_by(const struct store_query *query, const char *key)
 {
-	for (uint32_t i = 0; i < ask->value_cnt; i++) {
-		buf_add_str(sql, ", sum(");
-		fleet_add_value(ask, FLEET_SELECTED, i, sql);
-		buf_add_char(sql, ')');
-	}
+	for (const char *const *by = query->by; by && *by; by++)
+		if (!strcmp(*by, key))
+			return true;
+	return false;
 }
 
-/* ", EXPRESSION AS lN" of the labels that are columns of samples, or that are not. */
-static void add_labels(const struct store_query *query, bool of_columns, struct buf *sql)
+/* ", EXPRESSION AS lN" of the labels that are no columns of samples. */
+static void add_source_labels(const struct store_query *query, struct buf *sql)
 {
 	size_t nr = 0;
 
 	for (const char *const *by = query->by; by && *by; by++, nr++) {
-		if (fleet_is_column(*by) != of_columns)
+		if (fleet_is_column(*by))
 			continue;
 		buf_add_str(sql, ", ");
 		fleet_add_label(*by, sql);
@@ -88,12 +88,39 @@ static void add_labels(const struct store_query *query, bool of_columns, struct 
 	}
 }
 
-static void add_label_names(const struct store_query *query, struct buf *sql)
+/* The labels: those that are columns are made of the sums' keys, the others are keys. */
+static void add_labels(const struct store_query *query, struct buf *sql)
 {
 	size_t nr = 0;
 
-	for (const char *const *by = query->by; by && *by; by++)
-		buf_printf(sql, ", l%zu", nr++);
+	for (const char *const *by = query->by; by && *by; by++, nr++) {
+		buf_add_str(sql, ", ");
+		if (fleet_is_column(*by))
+			fleet_add_label(*by, sql);
+		else
+			buf_printf(sql, "l%zu", nr);
+	}
+}
+
+/* Columns that rows are told apart by: none that is the same in all of them. */
+static void add_columns(const struct fleet_ask *ask, bool has_pair, struct buf *sql)
+{
+	buf_add_str(sql, "stack");
+	buf_add_str(sql, ask->service.len ? "" : ", service");
+	buf_add_str(sql, ask->kinds.cnt == 1 ? "" : ", kind");
+	buf_add_str(sql, is_by(ask->query, "version") ? ", version" : "");
+	buf_add_str(sql, has_pair ? ", host, src" : "");
+}
+
+static void add_keys(const struct reading *reading, struct buf *sql)
+{
+	const struct store_query *query = reading->ask.query;
+	size_t nr = 0;
+
+	add_columns(&reading->ask, keeps_all(reading), sql);
+	for (const char *const *by = query->by; by && *by; by++, nr++)
+		if (!fleet_is_column(*by))
+			buf_printf(sql, ", l%zu", nr);
 }
 
 /* Where rows of samples, or of sums, are read from. */
@@ -103,40 +130,71 @@ struct part {
 	size_t span_cnt;
 };
 
-static void add_part(const struct fleet_ask *ask, const struct part *part, struct buf *sql)
+/* Rows of samples, each with the labels of its source. */
+static void add_joined(const struct fleet_ask *ask, const struct fleet_hours *hours,
+		       struct buf *sql)
 {
-	buf_printf(sql, "SELECT service, kind, stack%s", part->hours ? ", host, src" : "");
-	fleet_add_columns(ask, part->hours ? FLEET_STORED : FLEET_SELECTED, sql);
-	add_labels(ask->query, true, sql);
+	buf_add_str(sql, "(SELECT ");
+	add_columns(ask, true, sql);
+	fleet_add_columns(ask, FLEET_STORED, sql);
 	buf_add_str(sql, " FROM ");
-	if (part->hours)
-		fleet_add_samples(ask, part->hours->first, part->hours->last, sql);
-	else
-		fleet_add_rolled(ask, part->spans, part->span_cnt, sql);
+	fleet_add_samples(ask, hours->first, hours->last, sql);
+	buf_add_str(sql, ") AS a ANY LEFT JOIN (SELECT host, src");
+	add_source_labels(ask->query, sql);
+	buf_add_str(sql, " FROM sources WHERE 1");
+	fleet_add_days(ask, sql);
+	buf_add_str(sql, buf_cstr(&ask->services));
+	buf_add_str(sql, ") AS s USING (host, src)");
 }
 
-/* Rows of (service, kind, stack, labels, sums). */
+/* Rows of (keys, s0, s1 ...). */
+static void add_sums(const struct reading *reading, const struct part *part, struct buf *sql)
+{
+	const struct fleet_ask *ask = &reading->ask;
+	const bool is_joined = needs_sources(ask->query);
+	const enum fleet_rows rows = part->hours && !is_joined ? FLEET_STORED : FLEET_SELECTED;
+
+	buf_add_str(sql, "SELECT ");
+	add_keys(reading, sql);
+	for (uint32_t i = 0; i < ask->value_cnt; i++) {
+		buf_add_str(sql, ", sum(");
+		fleet_add_value(ask, rows, i, sql);
+		buf_printf(sql, ") AS s%u", i);
+	}
+	buf_add_str(sql, " FROM ");
+	if (!part->hours)
+		fleet_add_rolled(ask, part->spans, part->span_cnt, sql);
+	else if (is_joined)
+		add_joined(ask, part->hours, sql);
+	else
+		fleet_add_samples(ask, part->hours->first, part->hours->last, sql);
+	buf_add_str(sql, " GROUP BY ");
+	add_keys(reading, sql);
+}
+
+/*
+ * Rows of (service, kind, stack, labels, sums). What they have in common, and labels that follow
+ * from a key, are put to the sums, which are few: the rows that are added up are millions.
+ */
 static void add_question(const struct reading *reading, const struct part *part, struct buf *sql)
 {
 	const struct fleet_ask *ask = &reading->ask;
-	const char *pair = keeps_all(reading) ? ", host, src" : "";
 
-	buf_printf(sql, "SELECT toString(service) AS svc, kind, stack%s", pair);
-	add_label_names(ask->query, sql);
-	add_values(ask, sql);
+	if (ask->service.len)
+		buf_printf(sql, "SELECT toString(%s AS service) AS svc, ", buf_cstr(&ask->service));
+	else
+		buf_add_str(sql, "SELECT toString(service) AS svc, ");
+	if (ask->kinds.cnt == 1)
+		buf_printf(sql, "toUInt64(%" PRIu64 ") AS kind", ask->kinds.items[0].id);
+	else
+		buf_add_str(sql, "kind");
+	buf_add_str(sql, keeps_all(reading) ? ", stack, host, src" : ", stack");
+	add_labels(ask->query, sql);
+	for (uint32_t i = 0; i < ask->value_cnt; i++)
+		buf_printf(sql, ", s%u", i);
 	buf_add_str(sql, " FROM (");
-	add_part(ask, part, sql);
-	buf_add_str(sql, ") AS a");
-	if (needs_sources(ask->query)) {
-		buf_add_str(sql, " ANY LEFT JOIN (SELECT host, src");
-		add_labels(ask->query, false, sql);
-		buf_add_str(sql, " FROM sources WHERE 1");
-		fleet_add_days(ask, sql);
-		buf_add_str(sql, buf_cstr(&ask->services));
-		buf_add_str(sql, ") AS s USING (host, src)");
-	}
-	buf_printf(sql, " GROUP BY svc, kind, stack%s", pair);
-	add_label_names(ask->query, sql);
+	add_sums(reading, part, sql);
+	buf_add_str(sql, ") AS q");
 }
 
 /* --- Rows --- */
