@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "profile/profile.h"
 
+struct profile_calls;
 struct encoder_sink;
 struct html_changes;
 
@@ -28,8 +29,11 @@ struct encoder_opts {
 				   (html_diff.js); NULL: they are no two sides */
 	const struct html_changes
 		*changes; /* html: of a difference, what its first picture shows */
+	const struct profile_calls *calls; /* svg: of the profile, which is their head; NULL: its
+					      samples are drawn */
 	bool is_near; /* html: it goes nowhere: larger, because not compressed, but there sooner */
 	bool has_head; /* html: html_add_head() has written the beginning */
+	bool has_first; /* html: so has html_add_first_calls() what follows it */
 	const struct encoder_sink *sink; /* html: gets all but the last piece; NULL: there is one */
 };
 
@@ -67,6 +71,11 @@ void html_add_style_source(struct buf *out);
 
 /* What all reports begin with: a browser that has it prepares to show what follows. */
 void html_add_head(struct buf *out);
+
+/* What follows it, the first picture included, of the calls of the report's profile. 0 or negative
+ * errno as flame_build_calls(); @out is then as it was. */
+int html_add_first_calls(const struct profile_calls *calls, const struct encoder_opts *opts,
+			 struct buf *out);
 
 /* What follows it where there is no report: @why, in the element with the id "failed". */
 void html_add_failure(struct buf *out, const char *why);

@@ -157,15 +157,20 @@ static int add_sample(struct builder *bld, uint32_t id, int64_t value)
 	return err;
 }
 
+static int add_root(struct builder *bld)
+{
+	struct flame_frame root = {.kind = FLAME_ROOT};
+	uint32_t node;
+
+	root.name = strtab_add(&bld->frames.names, "all", strlen("all"));
+	return root.name == STRTAB_NONE ? -ENOMEM : new_draft(bld, PROFILE_NONE, root, &node);
+}
+
 static int add_samples(struct builder *bld, uint32_t value)
 {
 	const struct profile *prof = bld->frames.prof;
-	struct flame_frame root = {.kind = FLAME_ROOT};
-	uint32_t node;
-	int err;
+	int err = add_root(bld);
 
-	root.name = strtab_add(&bld->frames.names, "all", strlen("all"));
-	err = root.name == STRTAB_NONE ? -ENOMEM : new_draft(bld, PROFILE_NONE, root, &node);
 	for (uint32_t i = 0; i < prof->sample_cnt && value != PROFILE_NONE && !err; i++) {
 		int64_t weight = prof->values[(size_t)i * prof->value_type_cnt + value];
 
@@ -298,26 +303,34 @@ static void number_nodes(const struct builder *bld, struct flame_tree *tree)
 	flame_sum(tree);
 }
 
-static int build(struct builder *bld, uint32_t value, struct flame_tree *out)
+/* Nodes, in pre-order, of the drafts. */
+static int finish(struct builder *bld, struct flame_tree *out)
 {
 	struct flame_tree tree = {0};
-	int err = add_samples(bld, value);
+	int err = link_children(bld);
 
-	if (!err)
-		err = link_children(bld);
 	if (!err)
 		err = array_reserve(&tree.nodes, &tree.node_cap, bld->draft_cnt,
 				    sizeof(*tree.nodes));
 	if (err)
 		return err;
 	number_nodes(bld, &tree);
-	for (size_t i = 0; bld->leaves && i < bld->frames.prof->sample_cnt; i++)
-		if (bld->leaves[i] != PROFILE_NONE)
-			bld->leaves[i] = bld->drafts[bld->leaves[i]].place;
 	tree.names = bld->frames.names;
 	bld->frames.names = (struct strtab){0};
 	*out = tree;
 	return 0;
+}
+
+static int build(struct builder *bld, uint32_t value, struct flame_tree *out)
+{
+	int err = add_samples(bld, value);
+
+	if (!err)
+		err = finish(bld, out);
+	for (size_t i = 0; !err && bld->leaves && i < bld->frames.prof->sample_cnt; i++)
+		if (bld->leaves[i] != PROFILE_NONE)
+			bld->leaves[i] = bld->drafts[bld->leaves[i]].place;
+	return err;
 }
 
 static int want_leaves(struct builder *bld)
@@ -371,6 +384,93 @@ int flame_build_unsorted(const struct profile *prof, uint32_t value, const char 
 int flame_build(const struct profile *prof, uint32_t value, const char *by, struct flame_tree *out)
 {
 	return flame_build_leaves(prof, value, by, out, NULL);
+}
+
+/* --- From calls --- */
+
+/* Where a node of the calls has come to. */
+struct call_place {
+	uint32_t node; /* draft */
+	uint32_t frame_cnt; /* below it, with it */
+	bool is_wanted; /* something ended in it, or above it */
+};
+
+static void mark_wanted(const struct profile_calls *calls, struct call_place *places)
+{
+	for (size_t i = calls->node_cnt; i-- > 0;) {
+		const struct profile_call *node = &calls->nodes[i];
+
+		places[i].is_wanted |= node->self > 0;
+		if (places[i].is_wanted && node->parent != PROFILE_NONE)
+			places[node->parent].is_wanted = true;
+	}
+}
+
+static int descend_root(struct builder *bld, uint32_t label_set, uint32_t *node)
+{
+	struct flame_frame process = {
+		.name = bld->frames.process_names[label_set],
+		.kind = FLAME_PROCESS,
+	};
+
+	*node = 0;
+	return process.name == STRTAB_EMPTY ? 0 : descend(bld, process, node);
+}
+
+/* All frames of the node's location. */
+static int descend_call(struct builder *bld, const struct profile_call *call,
+			const struct call_place *parent, struct call_place *out)
+{
+	const uint32_t first = bld->frames.first[call->ref],
+		       last = bld->frames.first[call->ref + 1];
+	int err = 0;
+
+	out->node = parent->node;
+	out->frame_cnt = parent->frame_cnt + (last - first);
+	if (last - first > FLAME_FRAMES_MAX || out->frame_cnt > FLAME_FRAMES_MAX)
+		return -ENOTSUP;
+	for (uint32_t i = first; i < last && !err; i++)
+		err = descend(bld, bld->frames.items[i], &out->node);
+	return err;
+}
+
+static int add_calls(struct builder *bld, const struct profile_calls *calls)
+{
+	_cleanup_free_ struct call_place *places = calloc(calls->node_cnt + 1, sizeof(*places));
+	int err = places ? add_root(bld) : -ENOMEM;
+
+	if (!err)
+		mark_wanted(calls, places);
+	for (size_t i = 0; i < calls->node_cnt && !err; i++) {
+		const struct profile_call *call = &calls->nodes[i];
+
+		if (!places[i].is_wanted)
+			continue;
+		if (__builtin_add_overflow(bld->total, call->self, &bld->total))
+			return -EOVERFLOW;
+		err = call->parent == PROFILE_NONE
+			      ? descend_root(bld, call->ref, &places[i].node)
+			      : descend_call(bld, call, &places[call->parent], &places[i]);
+		if (!err)
+			bld->drafts[places[i].node].self += call->self;
+	}
+	return err;
+}
+
+int flame_build_calls(const struct profile_calls *calls, const char *by, bool is_sorted,
+		      struct flame_tree *out)
+{
+	struct builder bld = {.is_unsorted = !is_sorted};
+	int err;
+
+	hmap_init(&bld.children);
+	err = flame_frames_init_calls(&bld.frames, calls, by);
+	if (!err)
+		err = add_calls(&bld, calls);
+	if (!err)
+		err = finish(&bld, out);
+	builder_deinit(&bld);
+	return err;
 }
 
 void flame_deinit(struct flame_tree *tree)

@@ -28,9 +28,11 @@
 #ifndef BPFPROF_ENCODE_FLAME_H
 #define BPFPROF_ENCODE_FLAME_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/strtab.h"
+#include "profile/profile_calls.h"
 #include "profile/profile.h"
 
 enum {
@@ -102,6 +104,13 @@ int flame_build_leaves(const struct profile *prof, uint32_t value, const char *b
 /* The same, @leaves may be NULL, the children of a node in no order: O(frames in all stacks). */
 int flame_build_unsorted(const struct profile *prof, uint32_t value, const char *by,
 			 struct flame_tree *out, uint32_t **leaves);
+
+/*
+ * The same as flame_build() of the profile whose calls @calls are; flame_build_unsorted() where
+ * @is_sorted is false. -ENOTSUP: a stack is so deep that its middle would be left out.
+ */
+int flame_build_calls(const struct profile_calls *calls, const char *by, bool is_sorted,
+		      struct flame_tree *out);
 
 /* Part of flame_build(): totals and states of @tree, whose nodes have their selves as totals. */
 void flame_sum(struct flame_tree *tree);

@@ -138,9 +138,9 @@ static int expand_locations(struct flame_frames *frames)
 	return 0;
 }
 
-static int name_processes(struct flame_frames *frames, const char *by)
+/* @prof has the label sets. */
+static int name_processes(struct flame_frames *frames, const struct profile *prof, const char *by)
 {
-	const struct profile *prof = frames->prof;
 	struct buf name;
 	int err = 0;
 
@@ -159,15 +159,27 @@ static int name_processes(struct flame_frames *frames, const char *by)
 	return err;
 }
 
-int flame_frames_init(struct flame_frames *frames, const struct profile *prof, const char *by)
+static int init(struct flame_frames *frames, const struct profile *places,
+		const struct profile *labelled, const char *by)
 {
 	int err;
 
-	*frames = (struct flame_frames){.prof = prof};
+	*frames = (struct flame_frames){.prof = places};
 	err = strtab_init(&frames->names);
 	if (!err)
 		err = expand_locations(frames);
-	return err ? err : name_processes(frames, by);
+	return err ? err : name_processes(frames, labelled, by);
+}
+
+int flame_frames_init(struct flame_frames *frames, const struct profile *prof, const char *by)
+{
+	return init(frames, prof, prof, by);
+}
+
+int flame_frames_init_calls(struct flame_frames *frames, const struct profile_calls *tree,
+			    const char *by)
+{
+	return init(frames, tree->places, &tree->head, by);
 }
 
 void flame_frames_deinit(struct flame_frames *frames)

@@ -8,6 +8,7 @@
 
 #include "base/strtab.h"
 #include "encode/flame.h"
+#include "profile/profile_calls.h"
 
 /* One frame that a location stands for. */
 struct flame_frame {
@@ -29,6 +30,10 @@ struct flame_frames {
  * is released with flame_frames_deinit() in either case. */
 int flame_frames_init(struct flame_frames *frames, const struct profile *prof, const char *by);
 void flame_frames_deinit(struct flame_frames *frames);
+
+/* The same of a tree's places and its head's label sets. */
+int flame_frames_init_calls(struct flame_frames *frames, const struct profile_calls *tree,
+			    const char *by);
 
 /* The frames of a stack, counted from the root, that are left out: [from, to), mostly empty. */
 struct flame_gap {

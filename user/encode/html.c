@@ -269,13 +269,17 @@ static int add_profile(struct buf *out, struct html_trie *trie, const struct enc
 	return err;
 }
 
-static int add_first(struct buf *out, const struct profile *prof, const struct encoder_opts *opts)
+/* @tree: the first picture's, NULL: it is made of @prof. */
+static int add_first(struct buf *out, const struct profile *prof, const struct flame_tree *tree,
+		     const struct encoder_opts *opts)
 {
 	int err = 0;
 
 	buf_add_str(out,
 		    "<div id=\"first\"></div>\n<script id=\"boxes\" type=\"application/json\">");
-	if (opts->changes)
+	if (tree)
+		err = html_add_first_tree(out, tree);
+	else if (opts->changes)
 		err = html_add_first_changes(out, opts->changes);
 	else if (opts->difference)
 		buf_add_str(out, "[]");
@@ -287,7 +291,8 @@ static int add_first(struct buf *out, const struct profile *prof, const struct e
 }
 
 /* What is painted before the rest is made. */
-static int add_begin(struct buf *out, const struct profile *prof, const struct encoder_opts *opts)
+static int add_begin(struct buf *out, const struct profile *prof, const struct flame_tree *tree,
+		     const struct encoder_opts *opts)
 {
 	int err;
 
@@ -298,8 +303,24 @@ static int add_begin(struct buf *out, const struct profile *prof, const struct e
 	buf_add_str(out, "</h1>\n<p class=\"subtitle\">");
 	add_caption(out, prof, opts, caption_add_subtitle);
 	buf_add_str(out, "</p></div></header>\n");
-	err = add_first(out, prof, opts);
+	err = add_first(out, prof, tree, opts);
 	return err ? err : pass(out, opts);
+}
+
+int html_add_first_calls(const struct profile_calls *calls, const struct encoder_opts *opts,
+			 struct buf *out)
+{
+	struct encoder_opts how = *opts;
+	struct flame_tree tree;
+	int err = flame_build_calls(calls, opts->by, false, &tree);
+
+	if (err)
+		return err;
+	how.value = calls->value;
+	how.sink = NULL;
+	err = add_begin(out, &calls->head, &tree, &how);
+	flame_deinit(&tree);
+	return err ? err : out->err;
 }
 
 static int add_rest(struct buf *out, struct html_trie *trie, const struct encoder_opts *opts)
@@ -327,8 +348,8 @@ static int encode_pieces(const struct profile *prof, const struct encoder_opts *
 		html_add_head(out);
 		err = pass(out, opts);
 	}
-	if (!err)
-		err = add_begin(out, prof, opts);
+	if (!err && !opts->has_first)
+		err = add_begin(out, prof, NULL, opts);
 	if (err)
 		return err;
 	err = html_trie_init(&trie, prof, opts->by);

@@ -62,6 +62,9 @@ int html_add_binary(struct buf *out, struct html_trie *trie);
  */
 int html_add_first(struct buf *out, const struct profile *prof, uint32_t value, const char *by);
 
+/* The same of @tree, whose nodes need not be sorted. */
+int html_add_first_tree(struct buf *out, const struct flame_tree *tree);
+
 /* The same of a difference. */
 int html_add_first_changes(struct buf *out, const struct html_changes *changes);
 

@@ -213,14 +213,20 @@ static int add_picture(struct picture *picture)
 int html_add_first(struct buf *out, const struct profile *prof, uint32_t value, const char *by)
 {
 	struct flame_tree tree;
-	struct picture picture = {.out = out, .tree = &tree};
 	int err = flame_build_unsorted(prof, value, by, &tree, NULL);
 
 	if (err)
 		return err;
-	err = add_picture(&picture);
+	err = html_add_first_tree(out, &tree);
 	flame_deinit(&tree);
 	return err;
+}
+
+int html_add_first_tree(struct buf *out, const struct flame_tree *tree)
+{
+	struct picture picture = {.out = out, .tree = tree};
+
+	return add_picture(&picture);
 }
 
 int html_add_first_changes(struct buf *out, const struct html_changes *changes)

@@ -318,7 +318,8 @@ static int encode(const struct profile *prof, const struct encoder_opts *opts, s
 	struct flame_tree tree;
 	int err;
 
-	err = flame_build(prof, value, opts->by, &tree);
+	err = opts->calls ? flame_build_calls(opts->calls, opts->by, true, &tree)
+			  : flame_build(prof, value, opts->by, &tree);
 	if (err)
 		return err;
 	err = svg_add_document(out, prof, opts, value, &tree, NULL);
