@@ -30,7 +30,7 @@ other=clickhouse://127.0.0.1:${node_ports[4]}/fleet
 holds "a cluster that is none" bpfprof_into 1 refused store init --cluster nowhere --store "$other"
 holds "... is told" told "nowhere" refused.err
 holds "init makes the tables everywhere" bpfprof_into 0 init store init --cluster two_by_two --store "$other"
-holds "... says so" told "database and 14 tables made, .*on cluster 'two_by_two' with 2 replicas of each shard" init.err
+holds "... says so" told "database and 15 tables made, .*on cluster 'two_by_two' with 2 replicas of each shard" init.err
 holds "... once more does nothing, and finds the cluster" bpfprof_into 0 init store migrate --store "$url"
 holds "... and says so" told "nothing is to be done, on cluster 'two_by_two'" init.err
 holds "a single server's tables stay" eval 'bp store init --store "${other%/*}/single" &&
@@ -196,11 +196,19 @@ holds "of both shards: top" table top 0-120 '' ''
 holds "... by host" table by 0-120 '' host
 holds "... labels" table labels 0-120 '' ''
 holds "... where" table top 30-90 'service=w*,host=beta[13]' ''
+# svg NAME: of whole hours.
+svg()
+{
+	bpfprof_into 0 "$1" query flame --store "$asked" --since 2026-11-20T12:00:00Z --until 2026-11-20T14:00:00Z -o "$tmp/$1.svg"
+}
+holds "... a flame graph" svg samples
 holds "hours and days are added up" bpfprof_into 0 rolled store rollup --store "$asked"
 holds "... says so" told "[1-9][0-9]* hours and [0-9]+ days rolled up into [1-9][0-9]* rows" rolled.err
 holds "... on both shards" eval '[ "$(node_sql 1 "SELECT count() > 0 FROM rollup_1h_local" asked)$(node_sql 4 \
 	"SELECT count() > 0 FROM rollup_1h_local" asked)" = 11 ]'
+holds "... with trees" told "; [1-9][0-9]* got trees$" rolled.err
 holds "... and answer the same" table top 0-120 '' ''
+holds "... by them, too" eval 'svg trees && cmp "$tmp/samples.svg" "$tmp/trees.svg"'
 holds "... as does every part of them" table by 0-120 '' service
 holds "fsck finds them whole" bp store fsck --store "$asked"
 holds "... and with what is new" eval 'bp store rollup --store "$asked" && bp store fsck --store "$asked"'
@@ -255,7 +263,8 @@ holds "... mend it" exact
 # --- Retention ---
 
 # Tables, what says their rows' day, and their shard.
-dated=(samples:h:host batches:h:host rollup_1h:h:stack rollup_1d:h:stack stacks:day:stack frames:day:frame sources:day:host)
+dated=(samples:h:host batches:h:host rollup_1h:h:stack rollup_1d:h:stack rollup_trees:h:tree stacks:day:stack
+	frames:day:frame sources:day:host)
 
 # add_day TIME: two rows of that day in each table, one for each shard.
 add_day()
@@ -295,12 +304,12 @@ old="2020-01-31 12:00:00"
 now=$(date -u "+%F %T")
 add_day "$old"
 add_day "$now"
-holds "an old day" comes "7 7 7 7 " "$old"
-holds "and today" comes "7 7 7 7 " "$now"
+holds "an old day" comes "8 8 8 8 " "$old"
+holds "and today" comes "8 8 8 8 " "$now"
 holds "what is old is dropped" bpfprof_into 0 dropped store drop --retain 30d --store "$asked"
 holds "... says so" told "[1-9] days dropped, as [0-9]+ partitions" dropped.err
 holds "... from all servers" comes "0 0 0 0 " "$old"
-holds "... and today is not" comes "7 7 7 7 " "$now"
+holds "... and today is not" comes "8 8 8 8 " "$now"
 holds "... nor what has gone" bpfprof_into 0 dropped store drop --retain 30d --store "$asked"
 holds "... says so" told ": 0 days dropped, as 0 partitions" dropped.err
 exit $status

@@ -26,7 +26,7 @@ holds "a server begins" ch_start
 [ $status = 0 ] || exit 1
 
 holds "init makes the database and its tables" bpfprof_into 0 init store init --store "$(url fleet)"
-holds "... says so" told "fleet': the database and 14 tables made, of version 3, by ClickHouse 18.16" init.err
+holds "... says so" told "fleet': the database and 15 tables made, of version 4, by ClickHouse 18.16" init.err
 holds "... and once more does nothing" bpfprof_into 0 init store init --store "$(url fleet)"
 holds "... and says so" told "nothing is to be done" init.err
 holds "user and password in the URL" bp store init --store "clickhouse://fleet:se%3Acret@127.0.0.1:$ch_port/fleet"

@@ -57,7 +57,7 @@ store.commit()' "$store"
 
 holds "init" bpfprof_into 0 init store init --store "$url"
 holds "... gives codecs" bash -c '[[ $1 == *"ts"*"CODEC(Delta(2), ZSTD(1))"* ]]' _ "$(sql "SHOW CREATE TABLE samples")"
-holds "... says so" told "14 tables made, of version 3, by ClickHouse [0-9.]+$" init.err
+holds "... says so" told "15 tables made, of version 4, by ClickHouse [0-9.]+$" init.err
 "$tmp/fleet_store" "$store" 1 500 >"$out/truth" || exit 1
 for time in once twice; do
 	holds "shipped $time" bpfprof_into 0 shipped store ship --store "$store" --to "$url"

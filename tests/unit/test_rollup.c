@@ -29,6 +29,8 @@ static struct {
 	uint64_t old_rows; /* that none has replaced */
 	bool learns; /* what is noted as done is there from then on */
 	bool is_cut; /* answers lack their last byte */
+	struct rollup_span trees; /* of an hour */
+	size_t tree_inserts;
 	const char *fails; /* what has this in it */
 } server;
 
@@ -74,6 +76,15 @@ static void take_note(const char *sql)
 			server.hours[server.hour_cnt++] = server.ledger[i];
 }
 
+static void answer_trees(struct buf *out)
+{
+	if (!server.trees.built)
+		return;
+	rb_add_u32(out, server.trees.start_s);
+	rb_add_u64(out, server.trees.built);
+	rb_add_u64(out, server.trees.rows);
+}
+
 static int answer(const char *sql, struct buf *out)
 {
 	const bool is_started = asked("INSERT INTO rollup_1h");
@@ -85,6 +96,8 @@ static int answer(const char *sql, struct buf *out)
 	if (strstr(sql, "cityHash64(host, seq)")) {
 		server.ledger[0].windows += is_started ? server.late : 0;
 		answer_spans(sql, server.ledger, server.ledger_cnt, out);
+	} else if (strstr(sql, "span = 3600 AND tree = 0")) {
+		answer_trees(out);
 	} else if (strstr(sql, "AND span = 3600")) {
 		answer_spans(sql, server.hours, server.hour_cnt, out);
 	} else if (strstr(sql, "AND span = 86400")) {
@@ -100,10 +113,18 @@ static int answer(const char *sql, struct buf *out)
 	return 0;
 }
 
+static int take_rows(const char *sql, const void *rows, size_t len)
+{
+	assert_non_null(strstr(sql, "INSERT INTO rollup_trees"));
+	server.tree_inserts++;
+	return 0;
+}
+
 static int setup(void **state)
 {
 	memset(&server, 0, sizeof(server));
 	fake_answer = answer;
+	fake_insert = take_rows;
 	server.ledger[0] = (struct rollup_span){.start_s = HOUR(12), .windows = 60, .state = 100};
 	server.ledger[1] = (struct rollup_span){.start_s = HOUR(13), .windows = 30, .state = 7};
 	server.ledger_cnt = 2;
@@ -188,6 +209,30 @@ static void makes_again_what_has_changed(void **state)
 	assert_int_equal(asked("samples FINAL WHERE h = toDateTime(1795179600, 'UTC')"), 1);
 }
 
+/* Sums that were made before, or by a job that was killed then, get trees; those that have some
+ * of their build do not. */
+static void makes_trees_that_are_missing(void **state)
+{
+	_cleanup_(buf_deinit) struct buf lines, others;
+	struct rollup_result result;
+
+	server.learns = false;
+	server.hours[0] = server.ledger[0];
+	server.hours[1] = server.ledger[1];
+	server.hour_cnt = 2;
+	server.hours[0].built = 9;
+	server.hours[1].built = 8;
+	server.trees = (struct rollup_span){.start_s = HOUR(12), .built = 9};
+	assert_int_equal(run_at(HOUR(14), &result, &lines), 0);
+	assert_int_equal(result.hours_good, 2);
+	assert_int_equal(result.trees, 1);
+	assert_int_equal(server.tree_inserts, 1);
+	server.trees.built = 8;
+	assert_int_equal(run_at(HOUR(14), &result, &others), 0);
+	assert_int_equal(result.trees, 2);
+	assert_int_equal(server.tree_inserts, 3);
+}
+
 static void is_not_done_where_windows_came_meanwhile(void **state)
 {
 	_cleanup_(buf_deinit) struct buf lines;
@@ -244,6 +289,10 @@ static int count_wrong(const char *sql, uint64_t *out)
 	unsigned int start_s = 0;
 
 	assert_int_equal(sscanf(strstr(sql, "toDateTime("), "toDateTime(%u", &start_s), 1);
+	if (strstr(sql, "rollup_trees")) {
+		*out = 5;
+		return 0;
+	}
 	assert_true(is_day || strstr(sql, "FROM rollup_1h FINAL"));
 	*out = is_day ? 3 : start_s >= HOUR(13);
 	return server.fails && strstr(sql, server.fails) ? -ECONNRESET : 0;
@@ -292,6 +341,27 @@ static void checks_what_is_made_of_the_ledger(void **state)
 	assert_int_equal(checked, 0);
 }
 
+static void checks_trees_of_the_sums(void **state)
+{
+	_cleanup_(buf_deinit) struct buf lines, others;
+	uint64_t checked, differ;
+
+	server.ledger_cnt = 1;
+	server.hours[server.hour_cnt++] = server.ledger[0];
+	server.hours[0].built = 9;
+	server.trees = (struct rollup_span){.start_s = HOUR(12), .built = 9};
+	assert_int_equal(check(&lines, &checked, &differ), 0);
+	assert_int_equal(checked, 1);
+	assert_int_equal(differ, 1);
+	assert_string_equal(
+		buf_cstr(&lines),
+		"hour of 20261120T120000Z: 5 totals of its trees are not those of its sums\n");
+	/* Trees of other sums are none. */
+	server.trees.built = 10;
+	assert_int_equal(check(&others, &checked, &differ), 0);
+	assert_int_equal(differ, 0);
+}
+
 static void finds_spans(void **state)
 {
 	struct rollup_spans spans = {.cnt = 0};
@@ -321,12 +391,14 @@ int main(void)
 		cmocka_unit_test_setup_teardown(makes_hours_and_then_their_day, setup, teardown),
 		cmocka_unit_test_setup_teardown(leaves_what_is_not_over, setup, teardown),
 		cmocka_unit_test_setup_teardown(makes_again_what_has_changed, setup, teardown),
+		cmocka_unit_test_setup_teardown(makes_trees_that_are_missing, setup, teardown),
 		cmocka_unit_test_setup_teardown(is_not_done_where_windows_came_meanwhile, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(does_not_hide_what_is_there_too_much, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(fails_as_the_server_does, setup, teardown),
 		cmocka_unit_test_setup_teardown(checks_what_is_made_of_the_ledger, setup, teardown),
+		cmocka_unit_test_setup_teardown(checks_trees_of_the_sums, setup, teardown),
 		cmocka_unit_test(finds_spans),
 	};
 

@@ -224,9 +224,9 @@ static int roll_up_days(struct ch_client *client, uint64_t from_ns, uint64_t to_
 		return err;
 	*status = cli_print(&lines);
 	log_info("store '%s': %" PRIu64 " hours and %" PRIu64 " days rolled up into %" PRIu64
-		 " rows; %" PRIu64 " and %" PRIu64 " were good",
+		 " rows; %" PRIu64 " and %" PRIu64 " were good; %" PRIu64 " got trees",
 		 ch_client_name(client), result.hours_made, result.days_made, result.rows,
-		 result.hours_good, result.days_good);
+		 result.hours_good, result.days_good, result.trees);
 	if (result.left) {
 		log_warn("store '%s': %" PRIu64 " could not be, and are read from samples",
 			 ch_client_name(client), result.left);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/reader.h"
+#include "clickhouse/rollup_trees.h"
 #include "clickhouse/rowbinary.h"
 #include "clickhouse/schema.h"
 
@@ -140,6 +141,7 @@ struct job {
 	struct buf *out;
 	struct rollup_spans ledger; /* of hours */
 	struct rollup_spans hours, days; /* that are there */
+	struct rollup_spans hour_trees, day_trees;
 };
 
 static void add_name(const struct rollup_span *span, struct buf *out)
@@ -290,6 +292,22 @@ static int make(struct job *job, struct rollup_span *span, bool *is_made)
 	return err;
 }
 
+/* The trees of @span, whose sums are done, where they are not there. Without them the sums are
+ * read. */
+static int bring_up_trees(struct job *job, const struct rollup_span *span)
+{
+	const bool is_day = span->length_s == ROLLUP_DAY_S;
+	const struct rollup_span *known =
+		rollup_spans_find(is_day ? &job->day_trees : &job->hour_trees, span->start_s);
+	int err;
+
+	if (known && known->built == span->built)
+		return 0;
+	err = rollup_trees_make(job->client, span);
+	job->result->trees += !err;
+	return err == -ENODATA ? 0 : err;
+}
+
 /* Bring the span, of which @known is there (or NULL), up to what the ledger has. */
 static int bring_up(struct job *job, const struct rollup_span *ledger,
 		    const struct rollup_span *known, uint64_t *made, uint64_t *good)
@@ -300,7 +318,7 @@ static int bring_up(struct job *job, const struct rollup_span *ledger,
 
 	if (rollup_is_good(known, ledger)) {
 		++*good;
-		return 0;
+		return bring_up_trees(job, known);
 	}
 	if (known && known->windows > ledger->windows) {
 		leave(job, ledger, "it was made of more windows than the ledger has now: it stays");
@@ -308,7 +326,7 @@ static int bring_up(struct job *job, const struct rollup_span *ledger,
 	}
 	err = make(job, &span, &is_made);
 	*made += is_made;
-	return err;
+	return err || !is_made ? err : bring_up_trees(job, &span);
 }
 
 static int make_hours(struct job *job, uint32_t end_s)
@@ -375,6 +393,10 @@ static int run(struct job *job, uint32_t from_s, uint32_t to_s, uint32_t end_s)
 	if (!err)
 		err = rollup_done(job->client, ROLLUP_DAY_S, from_s, to_s, &job->days);
 	if (!err)
+		err = rollup_trees_done(job->client, ROLLUP_HOUR_S, from_s, to_s, &job->hour_trees);
+	if (!err)
+		err = rollup_trees_done(job->client, ROLLUP_DAY_S, from_s, to_s, &job->day_trees);
+	if (!err)
 		err = make_hours(job, end_s);
 	job->hours.cnt = 0;
 	if (!err)
@@ -397,6 +419,8 @@ int rollup_run(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, uint6
 	free(job.ledger.items);
 	free(job.hours.items);
 	free(job.days.items);
+	free(job.hour_trees.items);
+	free(job.day_trees.items);
 	return err ? err : out->err;
 }
 
@@ -423,20 +447,71 @@ static int count_differences(struct ch_client *client, const struct rollup_span 
 	return sql.err ? sql.err : ch_client_number(client, buf_cstr(&sql), out);
 }
 
-static int check_span(struct ch_client *client, const struct rollup_span *span, struct buf *out,
-		      uint64_t *checked, uint64_t *differ)
+static bool has_trees(const struct rollup_spans *trees, const struct rollup_span *span)
 {
-	uint64_t cnt = 0;
+	const struct rollup_span *known = rollup_spans_find(trees, span->start_s);
+
+	return known && known->built == span->built;
+}
+
+static int check_span(struct ch_client *client, const struct rollup_span *span,
+		      const struct rollup_spans *trees, struct buf *out, uint64_t *checked,
+		      uint64_t *differ)
+{
+	uint64_t cnt = 0, tree_cnt = 0;
 	int err = count_differences(client, span, &cnt);
 
+	if (!err && has_trees(trees, span))
+		err = rollup_trees_check(client, span, rollup_table(span->length_s), &tree_cnt);
 	*checked += !err;
-	if (err || !cnt)
+	if (err || !(cnt || tree_cnt))
 		return err;
 	++*differ;
-	add_name(span, out);
-	buf_printf(out, "%" PRIu64 " of its sums are not those of its %s\n", cnt,
-		   span->length_s == ROLLUP_DAY_S ? "hours" : "samples");
+	if (cnt) {
+		add_name(span, out);
+		buf_printf(out, "%" PRIu64 " of its sums are not those of its %s\n", cnt,
+			   span->length_s == ROLLUP_DAY_S ? "hours" : "samples");
+	}
+	if (tree_cnt) {
+		add_name(span, out);
+		buf_printf(out, "%" PRIu64 " totals of its trees are not those of its sums\n",
+			   tree_cnt);
+	}
 	return 0;
+}
+
+/* Is @span made of what @ledger has? */
+static bool is_of_ledger(const struct rollup_span *span, const struct rollup_spans *ledger)
+{
+	const struct rollup_span *hour;
+	struct rollup_span day;
+
+	if (span->length_s == ROLLUP_DAY_S) {
+		day = rollup_day_of(ledger, span->start_s);
+		return rollup_is_good(span, &day);
+	}
+	hour = rollup_spans_find(ledger, span->start_s);
+	return hour && rollup_is_good(span, hour);
+}
+
+/* Each of @spans that is made of what @ledger has. */
+static int check_spans(struct ch_client *client, const struct rollup_spans *spans,
+		       const struct rollup_spans *ledger, uint32_t from_s, uint32_t to_s,
+		       struct buf *out, uint64_t *checked, uint64_t *differ)
+{
+	struct rollup_spans trees = {.cnt = 0};
+	int err = 0;
+
+	if (spans->cnt)
+		err = rollup_trees_done(client, spans->items->length_s, from_s, to_s, &trees);
+	for (size_t i = 0; i < spans->cnt && !err; i++) {
+		const struct rollup_span *span = &spans->items[i];
+
+		if (is_of_ledger(span, ledger))
+			err = check_span(client, span, &trees, out, checked, differ);
+	}
+	free(trees.items);
+	return err;
 }
 
 int rollup_check(struct ch_client *client, uint32_t from_s, uint32_t to_s, struct buf *out,
@@ -449,18 +524,10 @@ int rollup_check(struct ch_client *client, uint32_t from_s, uint32_t to_s, struc
 		err = rollup_ledger(client, from_s, to_s, 0, UINT64_MAX, &ledger);
 	if (!err)
 		err = rollup_done(client, ROLLUP_DAY_S, from_s, to_s, &days);
-	for (size_t i = 0; i < ledger.cnt && !err; i++) {
-		const struct rollup_span *hour = rollup_spans_find(&hours, ledger.items[i].start_s);
-
-		if (rollup_is_good(hour, &ledger.items[i]))
-			err = check_span(client, hour, out, checked, differ);
-	}
-	for (size_t i = 0; i < days.cnt && !err; i++) {
-		const struct rollup_span day = rollup_day_of(&ledger, days.items[i].start_s);
-
-		if (rollup_is_good(&days.items[i], &day))
-			err = check_span(client, &days.items[i], out, checked, differ);
-	}
+	if (!err)
+		err = check_spans(client, &hours, &ledger, from_s, to_s, out, checked, differ);
+	if (!err)
+		err = check_spans(client, &days, &ledger, from_s, to_s, out, checked, differ);
 	free(ledger.items);
 	free(hours.items);
 	free(days.items);

@@ -17,7 +17,8 @@
  * Whoever is killed between them leaves a span that is read from samples, and made anew by the next
  * job. Two jobs at once do no harm: the later build has to be done before it is used.
  *
- * A day is made of its hours when all of them are good. Its state is the sum of theirs.
+ * A day is made of its hours when all of them are good. Its state is the sum of theirs. Sums that
+ * are done get trees (rollup_trees.h), by whichever job finds them without.
  */
 #ifndef BPFPROF_CLICKHOUSE_ROLLUP_H
 #define BPFPROF_CLICKHOUSE_ROLLUP_H
@@ -75,6 +76,7 @@ struct rollup_result {
 	uint64_t hours_made, hours_good; /* good: there was nothing to do */
 	uint64_t days_made, days_good;
 	uint64_t rows; /* that were made */
+	uint64_t trees; /* spans whose trees were made (rollup_trees.h) */
 	uint64_t left; /* spans that could not be made: a line each in the job's @out */
 };
 
@@ -87,9 +89,9 @@ int rollup_run(struct ch_client *client, uint64_t from_ns, uint64_t to_ns, uint6
 	       struct rollup_result *result, struct buf *out);
 
 /*
- * Compare the good sums of [@from_s, @to_s), whole days, with what they were made of. A line in
- * @out for each span that differs, *@checked and *@differ: how many were compared, and differ
- * (added). 0 or negative errno as ch_client_query().
+ * Compare the good sums of [@from_s, @to_s), whole days, with what they were made of, and their
+ * trees with them. A line in @out for each of both that differs, *@checked and *@differ: how many
+ * were compared, and differ (added). 0 or negative errno as ch_client_query().
  */
 int rollup_check(struct ch_client *client, uint32_t from_s, uint32_t to_s, struct buf *out,
 		 uint64_t *checked, uint64_t *differ);

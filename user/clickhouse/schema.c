@@ -153,6 +153,19 @@ const struct fleet_table fleet_tables[] = {
 		.shard = "span",
 	},
 	{
+		.name = "rollup_trees",
+		.columns = "span UInt32, h DateTime('UTC'), tree UInt64, part UInt32, value UInt8, "
+			   "service LowCardinality(String), version LowCardinality(String), kind "
+			   "UInt64, built UInt64, nodes UInt64, factors Array(Int64), depths "
+			   "Array(UInt32), frames Array(UInt64), selfs Array(Int64)",
+		.version = "built",
+		.partition = "toYYYYMM(h)",
+		.primary = "span, h, tree",
+		.order = "span, h, tree, part, value",
+		.shard = "tree",
+		.settings = "index_granularity = 128",
+	},
+	{
 		.name = "migrations",
 		.columns = "version UInt32, at DateTime('UTC'), server String",
 		.version = "",
@@ -192,6 +205,9 @@ static const char *const codecs[] = {
 	"batches MODIFY COLUMN ledger String CODEC(ZSTD(3))",
 	"rollup_1h" ROLLUP_CODECS,
 	"rollup_1d" ROLLUP_CODECS,
+	"rollup_trees MODIFY COLUMN depths Array(UInt32) CODEC(ZSTD(1)), "
+	"MODIFY COLUMN frames Array(UInt64) CODEC(ZSTD(1)), "
+	"MODIFY COLUMN selfs Array(Int64) CODEC(ZSTD(1))",
 };
 
 void fleet_add_keys(const struct fleet_table *table, struct buf *out)
@@ -199,6 +215,8 @@ void fleet_add_keys(const struct fleet_table *table, struct buf *out)
 	if (*table->partition)
 		buf_printf(out, " PARTITION BY %s", table->partition);
 	buf_printf(out, " PRIMARY KEY (%s) ORDER BY (%s)", table->primary, table->order);
+	if (table->settings)
+		buf_printf(out, " SETTINGS %s", table->settings);
 }
 
 void fleet_add_create(const struct fleet_table *table, struct buf *out)

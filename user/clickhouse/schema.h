@@ -33,6 +33,7 @@
  *	          the latest build counts
  *	rollups   what of them there is: spans (seconds), the build that was begun last (done 0) and
  *	          that which is done, and what of the ledger it was made of (rollup.h)
+ *	rollup_trees	the same sums as trees of calls (rollup_trees.h)
  *
  * stacks, frames and sources are there for each day (UTC) on which samples name them, so that a day
  * is dropped as a whole. Columns are what 18.16 and today's releases both have; where there are
@@ -49,9 +50,10 @@
 #include "clickhouse/client.h"
 
 enum {
-	FLEET_SCHEMA_VERSION = 3,
+	FLEET_SCHEMA_VERSION = 4,
 	FLEET_SCHEMA_ROLLUPS = 2, /* from that version on there are roll-ups (rollup.h) */
 	FLEET_SCHEMA_UNITS = 2, /* and samples have units */
+	FLEET_SCHEMA_TREES = 4, /* roll-ups have trees (rollup_trees.h) */
 	FLEET_VALUE_COLUMNS = 4, /* n, v1 .. v3 */
 	FLEET_WINDOW_KIND = 0, /* of batches: the window itself */
 	FLEET_CLUSTER_MAX = 64, /* bytes of a cluster's name, with the NUL */
@@ -68,6 +70,7 @@ struct fleet_table {
 	const char *partition; /* an expression; "": one */
 	const char *primary, *order; /* lists of columns */
 	const char *shard; /* of a cluster: a column of the key, or that follows from it; a hash */
+	const char *settings; /* of the engine, "name = value, ..."; NULL: the server's own */
 };
 
 extern const struct fleet_table fleet_tables[];
@@ -76,7 +79,7 @@ extern const size_t fleet_table_cnt;
 /* Append the statement that makes @table, where it is not there, on a single server. */
 void fleet_add_create(const struct fleet_table *table, struct buf *out);
 
-/* Append " PARTITION BY ... ORDER BY (...)". */
+/* Append " PARTITION BY ... ORDER BY (...)", and the settings. */
 void fleet_add_keys(const struct fleet_table *table, struct buf *out);
 
 /* What fleet_schema_init() did. */
