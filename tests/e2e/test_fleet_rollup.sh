@@ -57,12 +57,14 @@ flame 0-120 -o -
 flame 0-120 -o - --by comm
 flame -720-720 -o - --by service
 flame 60-120 -o - --select service=web
+flame 0-120 -o -.svg
 diff 60-120
 diff 60-70 --format json"
 
 few="top 0-120 --by service
 top -720-720 --kind off-cpu
-flame 30-120 -o -"
+flame 30-120 -o -
+flame 0-120 -o -.svg"
 
 # ask NAME QUESTIONS: with the exit statuses.
 ask()
@@ -79,7 +81,7 @@ ask()
 # from_samples: what is to be answered.
 from_samples()
 {
-	ask plain "$questions" && ask few "$few" && [ "$(cat "$out/plain" "$out/few" | grep -c '^-> 0$')" = 20 ]
+	ask plain "$questions" && ask few "$few" && [ "$(cat "$out/plain" "$out/few" | grep -c '^-> 0$')" = 22 ]
 }
 
 # as_before [few]: all answers are those that samples gave.

@@ -90,13 +90,23 @@ top()
 {
 	bpfprof_into 0 "$1" query top --store "$url" --since 2026-11-20T12:00:00Z --until 2026-11-20T14:00:00Z --by service
 }
+# svg NAME: of the same hours.
+svg()
+{
+	bpfprof_into 0 "$1" query flame --store "$url" --since 2026-11-20T12:00:00Z --until 2026-11-20T14:00:00Z -o "$out/$1.svg"
+}
 holds "samples are asked" top samples
+holds "... for a flame graph, too" svg picture
 holds "hours and days are rolled up" bpfprof_into 0 rollup store rollup --store "$url"
-holds "... all of them" told "2 hours and 1 days rolled up into [1-9]" rollup.err
+holds "... all of them" told "2 hours and 1 days rolled up into [1-9].* 3 got trees" rollup.err
 sql "CREATE TABLE nothing AS samples"
 sql "RENAME TABLE samples TO kept, nothing TO samples"
 holds "... and read instead" top sums
 holds "... with the same answer" cmp "$out/samples" "$out/sums"
+sql "RENAME TABLE stacks TO kept_stacks, rollup_1h TO kept_1h, rollup_1d TO kept_1d"
+holds "flame graphs are made of trees alone" svg trees
+holds "... and the same" cmp "$out/picture.svg" "$out/trees.svg"
+sql "RENAME TABLE kept_stacks TO stacks, kept_1h TO rollup_1h, kept_1d TO rollup_1d"
 sql "DROP TABLE samples"
 sql "RENAME TABLE kept TO samples"
 holds "... fsck compares them" bpfprof_into 0 fsck store fsck --store "$url"

@@ -69,6 +69,7 @@ void query_add_selection(const struct match_list *where, struct buf *out);
 struct query_answer {
 	struct query_range range; /* that was asked for */
 	struct profile prof;
+	struct profile_calls calls; /* with nodes: in the place of prof, query_read_calls() */
 	struct ledger ledger;
 	struct store_coverage coverage;
 };
@@ -81,6 +82,17 @@ struct query_answer {
 int query_read(const struct query *query, const struct query_range *range, const char *const *keep,
 	       struct query_answer *out);
 void query_answer_deinit(struct query_answer *answer);
+
+/* The same of the calls alone that a flame graph of --value shows, from a store that has them
+ * merged. -ENOTSUP: it has not, query_read() does it. */
+int query_read_calls(const struct query *query, const struct query_range *range,
+		     const char *const *keep, struct query_answer *out);
+
+/* The profile that was read, or the head of the calls. Borrowed. */
+static inline struct profile *query_profile(struct query_answer *answer)
+{
+	return answer->calls.node_cnt ? &answer->calls.head : &answer->prof;
+}
 
 /* One log_info() about what of @range is stored and what is missing, and one with @ledger (may be
  * NULL). */

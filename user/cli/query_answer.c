@@ -11,6 +11,7 @@
 void query_answer_deinit(struct query_answer *answer)
 {
 	profile_deinit(&answer->prof);
+	profile_calls_deinit(&answer->calls);
 	ledger_deinit(&answer->ledger);
 }
 
@@ -60,6 +61,19 @@ int query_read(const struct query *query, const struct query_range *range, const
 
 	if (err == -ENOENT)
 		return query_refuse_kind(query);
+	if (!err)
+		*out = answer;
+	return err;
+}
+
+int query_read_calls(const struct query *query, const struct query_range *range,
+		     const char *const *keep, struct query_answer *out)
+{
+	const struct store_query question = query_for_store(query, range, keep);
+	struct query_answer answer = {.range = *range};
+	int err = store_source_calls(query->store, &question, query->opts->render.value,
+				     &answer.calls, &answer.ledger, &answer.coverage);
+
 	if (!err)
 		*out = answer;
 	return err;

@@ -131,9 +131,9 @@ enum { HOSTS_SHOWN = 3 };
 
 /* Where the samples are from, by their label; else how many of a fleet, or who this is, if the
  * store is the agent's. */
-static void add_hosts(const struct query *query, const struct query_answer *answer, struct buf *out)
+static void add_hosts(const struct query *query, struct query_answer *answer, struct buf *out)
 {
-	const struct profile *prof = &answer->prof;
+	const struct profile *prof = query_profile(answer);
 	const struct store_hosts *hosts = &answer->coverage.hosts;
 	char name[256] = "";
 	size_t start = out->len, cnt = 0;
@@ -162,7 +162,7 @@ static void add_hosts(const struct query *query, const struct query_answer *answ
 		buf_add_str(out, name);
 }
 
-static void add_title(const struct query *query, const struct query_answer *answer, struct buf *out)
+static void add_title(const struct query *query, struct query_answer *answer, struct buf *out)
 {
 	buf_printf(out, "%s flame graph: ", strcmp(query->kind, "cpu") ? query->kind : "CPU");
 	add_hosts(query, answer, out);
@@ -212,6 +212,15 @@ static bool needs_labels(const struct query *query, const struct output_set *out
 	return false;
 }
 
+/* One flame graph shows one value of calls that are merged. */
+static bool needs_stacks(const struct output_set *outputs)
+{
+	for (size_t i = 0; i < outputs->output_cnt; i++)
+		if (outputs->outputs[i].encoder != &encoder_svg || outputs->outputs[i].per_value)
+			return true;
+	return false;
+}
+
 /* The labels that are kept where not all are; calloc(): the caller's to free. */
 static const char **kept_labels(const struct query *query)
 {
@@ -240,19 +249,23 @@ static int read_for_flame(const struct query *query, const struct output_set *ou
 		if (!keep)
 			return -ENOMEM;
 	}
-	err = query_read(query, &query->range, keep, out);
+	err = needs_stacks(outputs) ? -ENOTSUP : query_read_calls(query, &query->range, keep, out);
+	if (err == -ENOTSUP)
+		err = query_read(query, &query->range, keep, out);
 	free(keep);
 	if (err || !out->coverage.window_cnt)
 		return err;
-	err = profile_set_ledger(&out->prof, &out->ledger);
+	err = profile_set_ledger(query_profile(out), &out->ledger);
 	if (err)
 		log_error("query: %s", strerror(-err));
 	return err;
 }
 
-static int write_flame(const struct query *query, const struct query_answer *answer,
+static int write_flame(const struct query *query, struct query_answer *answer,
 		       struct output_set *outputs, struct viewer *viewer)
 {
+	const bool is_empty = !answer->prof.sample_cnt && !answer->calls.node_cnt;
+	const struct profile *prof = query_profile(answer);
 	_cleanup_(buf_deinit) struct buf title, subtitle, empty;
 	struct rendering render = query->opts->render;
 	uint32_t value;
@@ -266,16 +279,18 @@ static int write_flame(const struct query *query, const struct query_answer *ans
 	if (!render.title)
 		render.title = buf_cstr(&title);
 	render.subtitle = buf_cstr(&subtitle);
-	if (!answer->prof.sample_cnt) {
+	if (answer->calls.node_cnt)
+		render.calls = &answer->calls;
+	if (is_empty) {
 		query_explain_empty(query, &query->range, &empty);
 		render.ledger_line = buf_cstr(&empty);
 	}
-	if (rendering_open(&render, outputs, &answer->prof, &value) ||
-	    rendering_write(&render, outputs, &answer->prof, value, viewer))
+	if (rendering_open(&render, outputs, prof, &value) ||
+	    rendering_write(&render, outputs, prof, value, viewer))
 		return CLI_FAILED;
 	if (strcmp(buf_cstr(&outputs->written), "standard output"))
 		log_info("wrote %s", buf_cstr(&outputs->written));
-	if (answer->prof.sample_cnt)
+	if (!is_empty)
 		return CLI_OK;
 	log_error("%s", buf_cstr(&empty));
 	return CLI_NOTHING_SAMPLED;

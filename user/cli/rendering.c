@@ -74,6 +74,7 @@ int rendering_write(const struct rendering *render, struct output_set *set,
 		.annotate = render->annotate,
 		.title = render->title,
 		.subtitle = render->subtitle,
+		.calls = render->calls,
 	};
 	int err;
 

@@ -16,6 +16,7 @@ struct rendering {
 	/* No options: what a command knows beside the profile. Borrowed; NULL: what the profile
 	 * itself tells. */
 	const char *subtitle, *ledger_line;
+	const struct profile_calls *calls; /* of the profile, for what is drawn of calls alone */
 };
 
 /* Rows of an option table, for a command whose struct @owner has a struct rendering at @field. */

@@ -150,6 +150,7 @@ static void close_fleet(struct store_source *source)
 
 	ch_client_close(fleet->client);
 	fleet_dict_deinit(&fleet->dict);
+	fleet_dict_deinit(&fleet->names);
 	free(fleet);
 }
 
@@ -217,6 +218,14 @@ static int ledger(struct store_source *source, const struct store_query *query,
 	return settle(source, 0);
 }
 
+static int calls(struct store_source *source, const struct store_query *query, const char *value,
+		 struct profile_calls *out, struct ledger *ledger_out,
+		 struct store_coverage *coverage_out)
+{
+	return settle(source,
+		      fleet_calls(fleet_of(source), query, value, out, ledger_out, coverage_out));
+}
+
 static const struct store_source_ops fleet_ops = {
 	.close = close_fleet,
 	.is_current = is_current,
@@ -226,6 +235,7 @@ static const struct store_source_ops fleet_ops = {
 	.timeline = timeline,
 	.coverage = coverage,
 	.ledger = ledger,
+	.calls = calls,
 };
 
 static int check_schema(struct fleet *fleet, struct buf *why)

@@ -40,7 +40,7 @@ static size_t bytes_of(const struct profile *prof)
 	       prof->line_cnt * sizeof(*prof->lines);
 }
 
-static int refresh(struct fleet_dict *dict)
+int fleet_dict_refresh(struct fleet_dict *dict)
 {
 	const uint64_t now_ns = clock_monotonic_ns();
 	int err;
@@ -57,9 +57,6 @@ static int refresh(struct fleet_dict *dict)
 }
 
 /* --- Frames --- */
-
-/* In the place of a frame's location: it is being asked for. */
-static const uint32_t WANTED = (uint32_t)PROFILE_NONE - 1;
 
 /* Stacks that are being learnt. */
 struct learning {
@@ -91,7 +88,7 @@ static void learning_deinit(struct learning *learning)
 	for (size_t i = 0; i < learning->wanted_cnt; i++) {
 		const uint32_t at = id_map_find(frames, learning->wanted[i]);
 
-		if (frames->values[at] == WANTED)
+		if (frames->values[at] == FLEET_WANTED)
 			frames->values[at] = PROFILE_NONE;
 	}
 	buf_deinit(&learning->stacks);
@@ -122,7 +119,7 @@ static size_t take_column(struct reader *rd, size_t element_bytes, size_t wanted
 	return rd->err ? 0 : cnt;
 }
 
-static void read_lines(struct reader *rd, struct profile *prof, struct fleet_lines *lines)
+static void read_names(struct reader *rd, struct profile *prof, struct fleet_lines *lines)
 {
 	size_t cnt = rb_array(rd, 1);
 
@@ -131,6 +128,14 @@ static void read_lines(struct reader *rd, struct profile *prof, struct fleet_lin
 	lines->cnt = rd->err ? 0 : cnt;
 	for (size_t i = 0; i < lines->cnt; i++)
 		lines->functions[i].name = take_string(rd, prof);
+}
+
+static void read_lines(struct reader *rd, struct profile *prof, struct fleet_lines *lines)
+{
+	size_t cnt;
+
+	read_names(rd, prof, lines);
+	cnt = lines->cnt;
 	for (size_t i = take_column(rd, 1, cnt), j = 0; j < i; j++)
 		lines->functions[j].system_name = take_string(rd, prof);
 	for (size_t i = take_column(rd, 1, cnt), j = 0; j < i; j++)
@@ -201,10 +206,44 @@ static int read_frame(struct fleet_dict *dict, struct reader *rd, struct fleet_l
 	return 0;
 }
 
-static int learn_frames(const struct learning *learning, size_t first, size_t cnt,
-			struct fleet_lines *lines)
+/* The same of (frame, flags, path, address, names). */
+static int read_shown(struct fleet_dict *dict, struct reader *rd, struct fleet_lines *lines)
 {
-	struct fleet *fleet = learning->ask->fleet;
+	struct profile *prof = &dict->prof;
+	const uint64_t id = reader_u64(rd);
+	const uint16_t flags = reader_u16(rd);
+	const uint32_t path = take_string(rd, prof);
+	const uint64_t address = reader_u64(rd);
+	uint32_t mapping = PROFILE_NONE, at;
+
+	read_names(rd, prof, lines);
+	if (rd->err || prof->err)
+		return prof->err;
+	if (*profile_str(prof, path))
+		mapping = profile_mapping(prof, profile_str(prof, path), "");
+	for (size_t i = 0; i < lines->cnt; i++)
+		lines->items[i] = (struct profile_line){
+			.function = profile_function(
+				prof, profile_str(prof, lines->functions[i].name), "", "", 0)};
+	at = id_map_intern(&dict->frames, id);
+	if (at == HMAP_NONE)
+		return -ENOMEM;
+	dict->frames.values[at] =
+		profile_location_lines(prof, mapping, address, flags, lines->items, lines->cnt);
+	return prof->err;
+}
+
+/* What is learnt of frames, and who reads a row of it. */
+struct frame_rows {
+	struct fleet_dict *dict;
+	const char *columns;
+	int (*read)(struct fleet_dict *dict, struct reader *rd, struct fleet_lines *lines);
+};
+
+static int learn_frames(const struct fleet_ask *ask, const struct frame_rows *rows,
+			const uint64_t *ids, size_t cnt, struct fleet_lines *lines)
+{
+	struct fleet *fleet = ask->fleet;
 	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
 	struct reader rd;
@@ -213,13 +252,13 @@ static int learn_frames(const struct learning *learning, size_t first, size_t cn
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
 	/* A row with names may be there beside one that was sent before they were known. */
-	buf_add_str(&sql, "SELECT " FLEET_FRAME_COLUMNS " FROM frames WHERE 1");
-	fleet_add_days(learning->ask, &sql);
+	buf_printf(&sql, "SELECT %s FROM frames WHERE 1", rows->columns);
+	fleet_add_days(ask, &sql);
 	buf_add_str(&sql, " AND frame IN " CH_IDS " ORDER BY named DESC LIMIT 1 BY frame");
-	err = fleet_query_ids(fleet, &sql, learning->wanted + first, cnt, &answer);
+	err = fleet_query_ids(fleet, &sql, ids, cnt, &answer);
 	reader_init(&rd, answer.data, answer.len);
 	while (!err && !reader_done(&rd))
-		err = read_frame(&fleet->dict, &rd, lines);
+		err = rows->read(rows->dict, &rd, lines);
 	return err ? err : fleet_read_end(fleet, &rd);
 }
 
@@ -228,15 +267,30 @@ static size_t at_once(size_t left)
 	return left < DICT_IDS_MAX ? left : DICT_IDS_MAX;
 }
 
-static int learn_wanted(const struct learning *learning)
+static int learn_ids(const struct fleet_ask *ask, const struct frame_rows *rows,
+		     const uint64_t *ids, size_t cnt)
 {
 	_cleanup_free_ struct fleet_lines *lines = calloc(1, sizeof(*lines));
-	const size_t cnt = learning->wanted_cnt;
 	int err = lines ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < cnt && !err; i += DICT_IDS_MAX)
-		err = learn_frames(learning, i, at_once(cnt - i), lines);
+		err = learn_frames(ask, rows, ids + i, at_once(cnt - i), lines);
 	return err;
+}
+
+static int learn_wanted(const struct learning *learning)
+{
+	const struct frame_rows rows = {dict_of(learning), FLEET_FRAME_COLUMNS, read_frame};
+
+	return learn_ids(learning->ask, &rows, learning->wanted, learning->wanted_cnt);
+}
+
+int fleet_learn_names(struct fleet_ask *ask, const uint64_t *frames, size_t cnt)
+{
+	const struct frame_rows rows = {&ask->fleet->names, "frame, flags, path, address, names",
+					read_shown};
+
+	return learn_ids(ask, &rows, frames, cnt);
 }
 
 /* --- Stacks --- */
@@ -268,7 +322,7 @@ static int take_frames(struct learning *learning, struct reader *rd, size_t cnt)
 			continue;
 		err = want(learning, id);
 		if (!err)
-			frames->values[at] = WANTED;
+			frames->values[at] = FLEET_WANTED;
 	}
 	return err;
 }
@@ -293,11 +347,11 @@ static int collect_frames(struct learning *learning)
 	return err ? err : fleet_read_end(learning->ask->fleet, &rd);
 }
 
-static uint32_t location_at(struct fleet_dict *dict, uint32_t place)
+uint32_t fleet_location_at(struct fleet_dict *dict, uint32_t place)
 {
 	const uint32_t location = dict->frames.values[place];
 
-	return location < WANTED
+	return location < FLEET_WANTED
 		       ? location
 		       : profile_named_location(&dict->prof, FLEET_LOST_FRAME, LOCATION_SYNTHETIC);
 }
@@ -322,7 +376,7 @@ static int add_stacks(struct learning *learning)
 		reader_bytes(&rd, cnt * sizeof(uint64_t));
 		/* The root comes first; here, the leaf. */
 		for (size_t i = cnt; i--;)
-			locations[i] = location_at(dict, *place++);
+			locations[i] = fleet_location_at(dict, *place++);
 		if (dict->stacks.values[at] == PROFILE_NONE)
 			dict->stacks.values[at] = profile_stack(&dict->prof, locations, cnt);
 		if (dict->prof.err)
@@ -403,7 +457,7 @@ int fleet_dict_learn(struct fleet_ask *ask, const struct strtab *names, struct s
 {
 	struct fleet_dict *dict = &ask->fleet->dict;
 	size_t new_cnt = 0;
-	int err = refresh(dict);
+	int err = fleet_dict_refresh(dict);
 
 	if (err)
 		return err;

@@ -45,6 +45,7 @@ struct fleet {
 	struct ch_client *client; /* owned */
 	uint32_t version; /* of its schema */
 	struct fleet_dict dict;
+	struct fleet_dict names; /* frames with what a flame graph shows of them; no stacks */
 	char logged[STORE_SOURCE_WHY_BYTES]; /* what was said last: once is enough */
 };
 
@@ -170,6 +171,11 @@ void fleet_rolled_deinit(struct fleet_rolled *rolled);
 /* Is the hour that begins at @hour_s among them? */
 bool fleet_rolled_has(const struct fleet_rolled *rolled, uint32_t hour_s);
 
+/* Append "kind IN (...) AND h ...": what rows of sums or trees are asked for, of @cnt (at least
+ * one) spans of one length. */
+void fleet_add_spans(const struct fleet_ask *ask, const struct rollup_span *spans, size_t cnt,
+		     struct buf *sql);
+
 /* Append "rollup_1h FINAL WHERE ...": the rows that are asked for, of @cnt (at least one) spans of
  * one length. */
 void fleet_add_rolled(const struct fleet_ask *ask, const struct rollup_span *spans, size_t cnt,
@@ -220,6 +226,19 @@ int fleet_dict_learn(struct fleet_ask *ask, const struct strtab *names, struct s
 		     size_t cnt);
 void fleet_dict_deinit(struct fleet_dict *dict);
 
+/* In the place of a frame's location: it is being asked for. */
+#define FLEET_WANTED ((uint32_t)PROFILE_NONE - 1)
+
+/* The location of the frame at @place of dict->frames, or what stands for one that is not there;
+ * PROFILE_NONE: dict->prof.err. */
+uint32_t fleet_location_at(struct fleet_dict *dict, uint32_t place);
+
+/* Begin @dict anew where it is old, or has become much. 0 or -ENOMEM. */
+int fleet_dict_refresh(struct fleet_dict *dict);
+
+/* Learn, into fleet->names, what a flame graph shows of the @cnt frames. 0 or negative errno. */
+int fleet_learn_names(struct fleet_ask *ask, const uint64_t *frames, size_t cnt);
+
 /* --- fleet_labels.c --- */
 
 /* A source as samples name it. */
@@ -239,6 +258,9 @@ int fleet_label_sets(const struct fleet_ask *ask, const struct source_id *source
 
 int fleet_read(struct fleet *fleet, const struct store_query *query, struct profile *out,
 	       struct ledger *ledger_out, struct store_coverage *coverage_out);
+int fleet_calls(struct fleet *fleet, const struct store_query *query, const char *value,
+		struct profile_calls *out, struct ledger *ledger_out,
+		struct store_coverage *coverage_out);
 int fleet_each_label(struct fleet *fleet, const struct store_query *query, store_label_fn *fn,
 		     void *arg);
 int fleet_timeline(struct fleet *fleet, const struct store_query *query, const char *by,

@@ -117,12 +117,11 @@ bool fleet_rolled_has(const struct fleet_rolled *rolled, uint32_t hour_s)
 	       rollup_spans_find(&rolled->days, hour_s / ROLLUP_DAY_S * ROLLUP_DAY_S);
 }
 
-void fleet_add_rolled(const struct fleet_ask *ask, const struct rollup_span *spans, size_t cnt,
-		      struct buf *sql)
+void fleet_add_spans(const struct fleet_ask *ask, const struct rollup_span *spans, size_t cnt,
+		     struct buf *sql)
 {
 	const struct rollup_span *last = &spans[cnt - 1];
 
-	buf_printf(sql, "%s FINAL WHERE ", rollup_table(spans->length_s));
 	fleet_add_kinds(ask, sql);
 	buf_printf(sql,
 		   " AND h >= toDateTime(%u, 'UTC') AND h <= toDateTime(%u, 'UTC') AND "
@@ -134,6 +133,13 @@ void fleet_add_rolled(const struct fleet_ask *ask, const struct rollup_span *spa
 	buf_add_char(sql, ')');
 	buf_add_str(sql, buf_cstr(&ask->services));
 	buf_add_str(sql, buf_cstr(&ask->sources));
+}
+
+void fleet_add_rolled(const struct fleet_ask *ask, const struct rollup_span *spans, size_t cnt,
+		      struct buf *sql)
+{
+	buf_printf(sql, "%s FINAL WHERE ", rollup_table(spans->length_s));
+	fleet_add_spans(ask, spans, cnt, sql);
 }
 
 /* Is the last build of each of @spans the one that was read? */

@@ -186,3 +186,13 @@ int store_source_ledger(struct store_source *source, const struct store_query *q
 	source->why[0] = '\0';
 	return source->ops->ledger(source, query, ledger_out, coverage_out);
 }
+
+int store_source_calls(struct store_source *source, const struct store_query *query,
+		       const char *value, struct profile_calls *out, struct ledger *ledger_out,
+		       struct store_coverage *coverage_out)
+{
+	source->why[0] = '\0';
+	return source->ops->calls
+		       ? source->ops->calls(source, query, value, out, ledger_out, coverage_out)
+		       : -ENOTSUP;
+}

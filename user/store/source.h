@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 
+#include "profile/profile_calls.h"
 #include "store/store.h"
 
 struct store_source;
@@ -30,6 +31,10 @@ struct store_source_ops {
 			struct store_coverage *out);
 	int (*ledger)(struct store_source *source, const struct store_query *query,
 		      struct ledger *ledger_out, struct store_coverage *coverage_out);
+	/* NULL: it has no trees. */
+	int (*calls)(struct store_source *source, const struct store_query *query,
+		     const char *value, struct profile_calls *out, struct ledger *ledger_out,
+		     struct store_coverage *coverage_out);
 };
 
 enum { STORE_SOURCE_WHY_BYTES = 512 };
@@ -71,5 +76,16 @@ int store_source_coverage(struct store_source *source, uint64_t from_ns, uint64_
  * never stored, too. */
 int store_source_ledger(struct store_source *source, const struct store_query *query,
 			struct ledger *ledger_out, struct store_coverage *coverage_out);
+
+/*
+ * What store_source_read() tells of the value called @value (NULL: the default), of a source that
+ * has it merged already, which takes less than to read all stacks. *@out is initialised by the call
+ * on success (profile_calls_deinit()); its places are borrowed from @source until it is asked
+ * anything else. @ledger_out, @coverage_out: as there. -ENOTSUP: it has not, or not this; or it is
+ * nothing.
+ */
+int store_source_calls(struct store_source *source, const struct store_query *query,
+		       const char *value, struct profile_calls *out, struct ledger *ledger_out,
+		       struct store_coverage *coverage_out);
 
 #endif

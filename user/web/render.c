@@ -130,6 +130,7 @@ static struct encoder_opts way_of(const struct web_request *request, struct web_
 		.by = first_frame(request),
 		.is_near = request->is_near,
 		.has_head = reply->piece_cnt > 0,
+		.has_first = reply->piece_cnt > 1,
 		.sink = request->sender ? &pieces->sink : NULL,
 	};
 }
@@ -144,6 +145,18 @@ int web_render_begin(const struct web_format *format, const struct web_request *
 	web_reply_format(reply, format);
 	html_add_head(&reply->body);
 	err = request->sender->send(request->sender->arg, reply);
+	fail_encoding(reply, format, err);
+	return err;
+}
+
+int web_render_first(const struct profile_calls *calls, const struct web_format *format,
+		     const struct web_request *request, struct web_reply *reply)
+{
+	const struct encoder_opts how = {.value = calls->value, .by = first_frame(request)};
+	int err = html_add_first_calls(calls, &how, &reply->body);
+
+	if (!err)
+		err = request->sender->send(request->sender->arg, reply);
 	fail_encoding(reply, format, err);
 	return err;
 }

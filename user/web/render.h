@@ -29,6 +29,13 @@ int web_render_begin(const struct web_format *format, const struct web_request *
 		     struct web_reply *reply);
 
 /*
+ * Send, behind what web_render_begin() has sent, the first picture of a report whose calls @calls
+ * are: it is shown while the rest is being read. 0, or negative errno: @reply says why.
+ */
+int web_render_first(const struct profile_calls *calls, const struct web_format *format,
+		     const struct web_request *request, struct web_reply *reply);
+
+/*
  * Where @reply has failed after pieces of it were sent, what is still to be sent becomes HTML that
  * says why, to who shows it; to others the reply stays failed, and ends unfinished.
  */

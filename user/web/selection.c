@@ -145,6 +145,14 @@ int web_selection_read(const struct web_selection *selection, struct web_site *s
 	return err;
 }
 
+int web_selection_read_calls(const struct web_selection *selection, struct web_site *site,
+			     const char *value, struct profile_calls *out)
+{
+	return site->store
+		       ? store_source_calls(site->store, &selection->query, value, out, NULL, NULL)
+		       : -ENOTSUP;
+}
+
 int web_number_of(const struct web_request *request, const char *name, uint64_t min, uint64_t max,
 		  uint64_t usual, struct web_reply *reply, uint64_t *out)
 {

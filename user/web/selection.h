@@ -31,6 +31,12 @@ void web_selection_deinit(struct web_selection *selection);
 int web_selection_read(const struct web_selection *selection, struct web_site *site,
 		       struct profile *out, struct web_reply *reply);
 
+/* The calls alone of the value that is called @value (NULL: the default), without a ledger, from a
+ * store that has them merged (store_source_calls()). Negative errno: web_selection_read() does it,
+ * or says why. */
+int web_selection_read_calls(const struct web_selection *selection, struct web_site *site,
+			     const char *value, struct profile_calls *out);
+
 /* A number between @min and @max that parameter @name gives, @usual where it is not there. 0, or
  * -EINVAL: @reply says why. */
 int web_number_of(const struct web_request *request, const char *name, uint64_t min, uint64_t max,

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a fleet's server answers of trees of roll-ups: to who reads them, and to who makes them of
+ * sums. The first byte chooses; then come answers, each behind its length in two bytes, in the
+ * order in which they are asked for. Whatever they are, the flame graph of them can be made.
+ */
+#include <stdint.h>
+
+#include "../unit/fake_clickhouse.h"
+#include "base/log.h"
+#include "base/reader.h"
+#include "clickhouse/rollup_trees.h"
+#include "clickhouse/schema.h"
+#include "encode/flame.h"
+#include "fleet/fleet.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { NOON_S = 1795176000, HOUR_S = 3600, MAKES = 1, OF_NO_LABEL = 2, OF_SAMPLES = 4 };
+
+static struct reader answers;
+
+/* In the place of base/log.c: what fails here is not worth a line each time. */
+void log_error(const char *fmt, ...)
+{
+}
+
+void log_debug(const char *fmt, ...)
+{
+}
+
+void log_warn(const char *fmt, ...)
+{
+}
+
+void log_info(const char *fmt, ...)
+{
+}
+
+static int next_answer(const char *sql, struct buf *answer)
+{
+	size_t len = reader_u16(&answers);
+
+	if (len > reader_left(&answers))
+		len = reader_left(&answers);
+	if (answer)
+		buf_add(answer, reader_bytes(&answers, len), len);
+	return answers.err ? -EAGAIN : 0;
+}
+
+static int take_rows(const char *sql, const void *rows, size_t len)
+{
+	return 0;
+}
+
+static void make_trees(void)
+{
+	const struct rollup_span span = {
+		.start_s = NOON_S, .length_s = HOUR_S, .built = 9, .rows = 2};
+	struct rollup_spans spans = {.cnt = 0};
+	struct ch_client *client;
+
+	if (ch_client_open("clickhouse://fake", NULL, &client, NULL))
+		abort();
+	if (!rollup_trees_make(client, &span))
+		rollup_trees_done(client, HOUR_S, NOON_S, NOON_S + HOUR_S, &spans);
+	free(spans.items);
+	ch_client_close(client);
+}
+
+static void draw(const struct profile_calls *calls)
+{
+	struct flame_tree tree;
+
+	if (flame_build_calls(calls, "service", true, &tree))
+		return;
+	if (!tree.nodes[0].total)
+		abort();
+	flame_deinit(&tree);
+}
+
+static void read_trees(unsigned int which)
+{
+	static const char *const by[] = {"service", NULL};
+	static const char *const none[] = {NULL};
+	const struct store_query query = {.from_ns = NOON_S * UINT64_C(1000000000),
+					  .to_ns = (NOON_S + HOUR_S) * UINT64_C(1000000000),
+					  .by = which & OF_NO_LABEL ? none : by};
+	struct store_source *source;
+	struct profile_calls calls;
+	struct buf why;
+
+	buf_init(&why, BUF_NO_MAX);
+	if (fleet_open("clickhouse://fake", &source, &why))
+		abort();
+	if (!store_source_calls(source, &query, which & OF_SAMPLES ? "samples" : NULL, &calls, NULL,
+				NULL)) {
+		draw(&calls);
+		profile_calls_deinit(&calls);
+	}
+	store_source_close(source);
+	buf_deinit(&why);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (!size)
+		return 0;
+	fake_answer = next_answer;
+	fake_insert = take_rows;
+	fake_number = FLEET_SCHEMA_VERSION;
+	reader_init(&answers, data + 1, size - 1);
+	if (data[0] & MAKES)
+		make_trees();
+	else
+		read_trees(data[0]);
+	return 0;
+}
