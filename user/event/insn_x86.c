@@ -274,6 +274,9 @@ static int take_all(struct x86_parts *parts)
 		return -EINVAL;
 	if (strchr("mbzgG", form))
 		take_modrm(parts);
+	/* A ModRM that is not there does not say what follows; that all is too long may be sure. */
+	if (parts->pos > parts->len && parts->pos <= INSN_X86_MAX_BYTES)
+		return -ENODATA;
 	take_immediate(parts, form);
 	if (parts->pos > INSN_X86_MAX_BYTES)
 		return -EINVAL;
