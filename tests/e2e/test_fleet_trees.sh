@@ -7,34 +7,12 @@
 set -u
 . tests/e2e/cases.sh
 . tests/e2e/clickhouse.sh
+. tests/e2e/rollup.sh
 
 have clickhouse-server || { skip "trees of roll-ups" "no clickhouse-server"; exit 0; }
-out=$tmp/out
-mkdir -p "$out"
 pid=
 trap '[ -z "$pid" ] || kill "$pid"; ch_kill; rm -rf "$tmp"' EXIT
-unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
-LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd" build_driver make_store tests/e2e/make_store.c
-holds "a server is configured" ch_configure
-holds "a server starts" ch_start
-[ $status = 0 ] || exit 1
-fleet=clickhouse://127.0.0.1:$ch_port/fleet
-
-sql()
-{
-	ch_sql fleet "$1"
-}
-
-store()
-{
-	bpfprof_into "$1" store store "$2" --store "$fleet" "${@:3}"
-}
-
-# Minutes after noon, UTC.
-at()
-{
-	date -u -d "@$((1795176000 + 60 * $1))" +%Y-%m-%dT%H:%M:%SZ
-}
+serve_fleet
 
 # treed COMMAND...: what it does while there are no samples, no stacks and no sums.
 treed()
