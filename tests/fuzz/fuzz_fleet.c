@@ -7,48 +7,16 @@
  */
 #include <stdint.h>
 
-#include "../unit/fake_clickhouse.h"
-#include "base/log.h"
-#include "base/reader.h"
 #include "clickhouse/schema.h"
 #include "fleet/fleet.h"
 #include "fleet/fleet_symbols.h"
 #include "fleet/fleet_unnamed.h"
 #include "profile/profile.h"
+#include "fuzz_answers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { NOON_S = 1795176000, HOUR_S = 3600, POINTS = 7 };
-
-static struct reader answers;
-
-/* In the place of base/log.c: what fails here is not worth a line each time. */
-void log_error(const char *fmt, ...)
-{
-}
-
-void log_debug(const char *fmt, ...)
-{
-}
-
-void log_warn(const char *fmt, ...)
-{
-}
-
-void log_info(const char *fmt, ...)
-{
-}
-
-static int next_answer(const char *sql, struct buf *answer)
-{
-	size_t len = reader_u16(&answers);
-
-	if (len > reader_left(&answers))
-		len = reader_left(&answers);
-	if (answer)
-		buf_add(answer, reader_bytes(&answers, len), len);
-	return answers.err ? -EAGAIN : 0;
-}
 
 static uint64_t walk(const struct profile *prof)
 {

@@ -6,47 +6,15 @@
  */
 #include <stdint.h>
 
-#include "../unit/fake_clickhouse.h"
-#include "base/log.h"
-#include "base/reader.h"
 #include "clickhouse/rollup_trees.h"
 #include "clickhouse/schema.h"
 #include "encode/flame.h"
 #include "fleet/fleet.h"
+#include "fuzz_answers.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { NOON_S = 1795176000, HOUR_S = 3600, MAKES = 1, OF_NO_LABEL = 2, OF_SAMPLES = 4 };
-
-static struct reader answers;
-
-/* In the place of base/log.c: what fails here is not worth a line each time. */
-void log_error(const char *fmt, ...)
-{
-}
-
-void log_debug(const char *fmt, ...)
-{
-}
-
-void log_warn(const char *fmt, ...)
-{
-}
-
-void log_info(const char *fmt, ...)
-{
-}
-
-static int next_answer(const char *sql, struct buf *answer)
-{
-	size_t len = reader_u16(&answers);
-
-	if (len > reader_left(&answers))
-		len = reader_left(&answers);
-	if (answer)
-		buf_add(answer, reader_bytes(&answers, len), len);
-	return answers.err ? -EAGAIN : 0;
-}
 
 static int take_rows(const char *sql, const void *rows, size_t len)
 {

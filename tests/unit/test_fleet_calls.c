@@ -108,6 +108,8 @@ static void answer_trees(struct buf *out)
 {
 	for (uint32_t i = 0; i < 2; i++) {
 		rb_add_u32(out, NOON_S + i * 3600);
+		rb_add_u64(out, 0);
+		rb_add_u64(out, 0);
 		rb_add_u64(out, server.built);
 		rb_add_u64(out, 4);
 	}

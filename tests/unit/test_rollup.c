@@ -76,15 +76,6 @@ static void take_note(const char *sql)
 			server.hours[server.hour_cnt++] = server.ledger[i];
 }
 
-static void answer_trees(struct buf *out)
-{
-	if (!server.trees.built)
-		return;
-	rb_add_u32(out, server.trees.start_s);
-	rb_add_u64(out, server.trees.built);
-	rb_add_u64(out, server.trees.rows);
-}
-
 static int answer(const char *sql, struct buf *out)
 {
 	const bool is_started = asked("INSERT INTO rollup_1h");
@@ -97,7 +88,7 @@ static int answer(const char *sql, struct buf *out)
 		server.ledger[0].windows += is_started ? server.late : 0;
 		answer_spans(sql, server.ledger, server.ledger_cnt, out);
 	} else if (strstr(sql, "span = 3600 AND tree = 0")) {
-		answer_trees(out);
+		answer_spans(sql, &server.trees, server.trees.built != 0, out);
 	} else if (strstr(sql, "AND span = 3600")) {
 		answer_spans(sql, server.hours, server.hour_cnt, out);
 	} else if (strstr(sql, "AND span = 86400")) {

@@ -64,6 +64,8 @@ static int answer(const char *sql, struct buf *out)
 		answer_sums(out);
 	} else if (strstr(sql, "AND tree = 0")) {
 		rb_add_u32(out, NOON_S);
+		rb_add_u64(out, 0);
+		rb_add_u64(out, 0);
 		rb_add_u64(out, 9);
 		rb_add_u64(out, 1000);
 	}

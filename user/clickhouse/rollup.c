@@ -67,8 +67,7 @@ const char *rollup_table(uint32_t length_s)
 
 /* --- What is there --- */
 
-/* What @sql asks for: rows of (start, windows, state, built, rows). */
-static int ask(struct ch_client *client, struct buf *sql, uint32_t length_s,
+int rollup_ask(struct ch_client *client, struct buf *sql, uint32_t length_s,
 	       struct rollup_spans *out)
 {
 	_cleanup_(buf_deinit) struct buf answer;
@@ -113,7 +112,7 @@ int rollup_ledger(struct ch_client *client, uint32_t from_s, uint32_t to_s, uint
 		   " AND kind = %d AND reason = '' AND start_ns >= toUInt64(%" PRIu64
 		   ") AND start_ns < toUInt64(%" PRIu64 ")) GROUP BY start ORDER BY start",
 		   FLEET_WINDOW_KIND, from_ns, to_ns);
-	return ask(client, &sql, ROLLUP_HOUR_S, out);
+	return rollup_ask(client, &sql, ROLLUP_HOUR_S, out);
 }
 
 int rollup_done(struct ch_client *client, uint32_t length_s, uint32_t from_s, uint32_t to_s,
@@ -130,7 +129,7 @@ int rollup_done(struct ch_client *client, uint32_t length_s, uint32_t from_s, ui
 		   " AND span = %u GROUP BY start HAVING made = max(built) AND made != 0 ORDER BY "
 		   "start",
 		   length_s);
-	return ask(client, &sql, length_s, out);
+	return rollup_ask(client, &sql, length_s, out);
 }
 
 /* --- Making --- */

@@ -50,6 +50,11 @@ int rollup_spans_add(struct rollup_spans *spans, const struct rollup_span *span)
 /* The one of @spans, which are sorted by start, that begins there; or NULL. Borrowed. */
 const struct rollup_span *rollup_spans_find(const struct rollup_spans *spans, uint32_t start_s);
 
+/* Append to @out what @sql, to which it adds, asks for: spans of that length, rows of (start,
+ * windows, state, built, rows). 0 or negative errno as ch_client_query(). */
+int rollup_ask(struct ch_client *client, struct buf *sql, uint32_t length_s,
+	       struct rollup_spans *out);
+
 /*
  * Append to @out what the ledger has of each hour in [@from_s, @to_s) that has windows; of windows
  * that start in [@from_ns, @to_ns) alone. Sorted. 0 or negative errno as ch_client_query().

@@ -42,28 +42,15 @@ int rollup_trees_done(struct ch_client *client, uint32_t length_s, uint32_t from
 		      struct rollup_spans *out)
 {
 	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf answer;
-	struct reader rd;
-	int err;
 
 	buf_init(&sql, BUF_NO_MAX);
-	buf_init(&answer, CH_ANSWER_MAX_BYTES);
 	buf_printf(&sql,
-		   "SELECT toUInt32(h) AS start, max(built), argMax(nodes, built) FROM "
-		   "rollup_trees WHERE span = %u AND tree = 0 AND h >= toDateTime(%u, 'UTC') AND h "
-		   "< toDateTime(%u, 'UTC') GROUP BY start ORDER BY start FORMAT RowBinary",
+		   "SELECT toUInt32(h) AS start, toUInt64(0), toUInt64(0), max(built), "
+		   "argMax(nodes, built) FROM rollup_trees WHERE span = %u AND tree = 0 AND "
+		   "h >= toDateTime(%u, 'UTC') AND h < toDateTime(%u, 'UTC') GROUP BY start ORDER "
+		   "BY start",
 		   length_s, from_s, to_s);
-	err = sql.err ? sql.err : ch_client_query(client, buf_cstr(&sql), &answer);
-	reader_init(&rd, answer.data, answer.len);
-	while (!err && !reader_done(&rd)) {
-		struct rollup_span span = {.start_s = reader_u32(&rd), .length_s = length_s};
-
-		span.built = reader_u64(&rd);
-		span.rows = reader_u64(&rd);
-		if (!rd.err)
-			err = rollup_spans_add(out, &span);
-	}
-	return err ? err : rd.err ? -EPROTO : 0;
+	return rollup_ask(client, &sql, length_s, out);
 }
 
 /* --- A tree --- */
