@@ -39,7 +39,8 @@ ROUNDS = 7
 START_S = 1795176000  # 2026-11-20 12:00 UTC
 END_S = START_S + -(-MINUTES // 60) * 3600
 RANGE = ["--since", str(START_S), "--until", str(END_S)]
-QUESTIONS = (" AS svc, ", ", selfs FROM rollup_trees ")  # parts of those that a flame graph is made of
+# Parts of those that a flame graph is made of: sums, trees, and what may have come twice
+QUESTIONS = (" AS svc, ", ", selfs FROM rollup_trees ", "first != last", "FROM system.parts")
 TABLES = ["kinds", "hosts", "frames", "stacks", "sources", "samples", "batches"]
 
 

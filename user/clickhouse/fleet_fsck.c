@@ -172,7 +172,7 @@ static void ask_for_differences(struct check *check)
 		"WHERE kind != 0 AND ");
 	add_day(check);
 	buf_add_str(sql,
-		    " UNION ALL SELECT host, kind, toUInt64(toUInt32(h)) + ts + lead AS seq, "
+		    " UNION ALL SELECT host, kind, " FLEET_SAMPLE_SEQ " AS seq, "
 		    "toInt64(0) AS ledger, toInt64(0) AS of_ledger_rows, toInt64(count()) AS "
 		    "of_rows, -sum(n) AS s0, -sum" FLEET_SECOND_VALUE " AS s1, -sum(v2) AS s2, "
 		    "-sum(v3) AS s3, arrayMap(x -> -x, sumForEach(v)) AS s4 FROM samples FINAL "

@@ -182,8 +182,8 @@ static void add_from(const struct rollup_span *span, struct buf *sql)
 		return;
 	}
 	buf_printf(sql,
-		   "samples FINAL WHERE h = toDateTime(%u, 'UTC') AND (host, "
-		   "toUInt64(toUInt32(h)) + ts + lead) IN (SELECT host, seq FROM batches WHERE h = "
+		   "samples FINAL WHERE h = toDateTime(%u, 'UTC') AND (host, " FLEET_SAMPLE_SEQ
+		   ") IN (SELECT host, seq FROM batches WHERE h = "
 		   "toDateTime(%u, 'UTC') AND kind = %d AND reason = '')",
 		   span->start_s, span->start_s, FLEET_WINDOW_KIND);
 }

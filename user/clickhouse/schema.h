@@ -61,6 +61,8 @@ enum {
 
 /* Of samples; batches and roll-ups have it in v1. */
 #define FLEET_SECOND_VALUE "(v1 + n * unit)"
+/* Of samples: the seq of the row's window. */
+#define FLEET_SAMPLE_SEQ "toUInt64(toUInt32(h)) + ts + lead"
 
 struct fleet_table {
 	const char *name;

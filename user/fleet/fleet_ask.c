@@ -3,7 +3,8 @@
  * What is asked, as SQL that 18.16 and today's servers both take.
  *
  * A sample counts if its window is complete: its (host, seq) is among those of the ledger's rows,
- * whose start_ns says to the nanosecond what is in the range. FINAL leaves one row of each key.
+ * whose start_ns says to the nanosecond what is in the range. FINAL leaves one row of each key; it
+ * is left out where each is there once (fleet_parts.c).
  *
  * Joins are ANY LEFT, with a name for what is joined: ANY INNER has meant one row of each key on
  * both sides since 20, and 18 knows no other way to say the rest.
@@ -47,6 +48,7 @@ void fleet_ask_range(struct fleet_ask *ask, struct fleet *fleet, uint64_t from_n
 	buf_init(&ask->services, BUF_NO_MAX);
 	buf_init(&ask->service, BUF_NO_MAX);
 	buf_init(&ask->sources, BUF_NO_MAX);
+	buf_init(&ask->parts, BUF_NO_MAX);
 }
 
 static uint32_t rb_string(struct reader *rd, struct profile *prof)
@@ -160,6 +162,7 @@ void fleet_ask_deinit(struct fleet_ask *ask)
 	buf_deinit(&ask->services);
 	buf_deinit(&ask->service);
 	buf_deinit(&ask->sources);
+	buf_deinit(&ask->parts);
 }
 
 /* --- SQL --- */
@@ -195,16 +198,23 @@ void fleet_add_kinds(const struct fleet_ask *ask, struct buf *sql)
 	buf_add_char(sql, ')');
 }
 
-void fleet_add_samples(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
-		       struct buf *sql)
+void fleet_add_rows(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
+		    struct buf *sql)
 {
-	buf_add_str(sql, "samples FINAL WHERE ");
+	buf_add_str(sql, ask->part_cnt ? "samples WHERE " : "samples FINAL WHERE ");
 	fleet_add_kinds(ask, sql);
 	buf_add_str(sql, " AND ");
 	add_hours(first_hour, last_hour, sql);
+	if (ask->part_cnt)
+		buf_printf(sql, " AND _part IN (%s)", buf_cstr(&ask->parts));
 	buf_add_str(sql, buf_cstr(&ask->services));
-	buf_add_str(sql,
-		    " AND (host, toUInt64(toUInt32(h)) + ts + lead) IN (SELECT host, seq FROM ");
+}
+
+void fleet_add_samples(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
+		       struct buf *sql)
+{
+	fleet_add_rows(ask, first_hour, last_hour, sql);
+	buf_add_str(sql, " AND (host, " FLEET_SAMPLE_SEQ ") IN (SELECT host, seq FROM ");
 	fleet_add_windows(ask, first_hour, last_hour, sql);
 	buf_add_char(sql, ')');
 	buf_add_str(sql, buf_cstr(&ask->sources));

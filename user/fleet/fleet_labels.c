@@ -138,6 +138,7 @@ struct label_sum {
 };
 
 struct label_sums {
+	struct fleet_ask ask;
 	struct profile strings;
 	struct label_sum *items; /* owned */
 	size_t cnt, cap;
@@ -194,26 +195,39 @@ static void add_sums(const struct fleet_ask *ask, const struct fleet_hours *hour
 			 "GROUP BY key, val");
 }
 
-static int ask_sums(const struct fleet_ask *ask, struct label_sums *sums)
+static int ask_hours(void *arg, const struct fleet_hours *hours)
 {
 	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
-	struct fleet_plan plan;
+	struct label_sums *sums = arg;
 	struct reader rd;
-	int err = fleet_plan_init(&plan, ask, NULL);
+	int err;
 
 	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
-	for (size_t i = 0; i < plan.cnt && !err; i++) {
-		buf_reset(&sql);
-		add_sums(ask, &plan.items[i], &sql);
-		err = fleet_query(ask->fleet, &sql, &answer);
-		reader_init(&rd, answer.data, answer.len);
-		while (!err && !reader_done(&rd))
-			err = read_sum(&rd, sums);
-		if (!err)
-			err = fleet_read_end(ask->fleet, &rd);
-	}
+	add_sums(&sums->ask, hours, &sql);
+	err = fleet_query(sums->ask.fleet, &sql, &answer);
+	reader_init(&rd, answer.data, answer.len);
+	while (!err && !reader_done(&rd))
+		err = read_sum(&rd, sums);
+	return err ? err : fleet_read_end(sums->ask.fleet, &rd);
+}
+
+static void forget_sums(void *arg)
+{
+	struct label_sums *sums = arg;
+
+	hmap_clear(&sums->index);
+	sums->cnt = 0;
+}
+
+static int ask_sums(struct label_sums *sums)
+{
+	struct fleet_plan plan;
+	int err = fleet_plan_init(&plan, &sums->ask, NULL);
+
+	if (!err)
+		err = fleet_parts_read(&sums->ask, &plan, ask_hours, forget_sums, sums);
 	free(plan.items);
 	return err;
 }
@@ -247,20 +261,19 @@ int fleet_each_label(struct fleet *fleet, const struct store_query *query, store
 		     void *arg)
 {
 	struct label_sums sums = {.cnt = 0};
-	struct fleet_ask ask;
 	int err = profile_init(&sums.strings);
 
 	if (err)
 		return err;
 	hmap_init(&sums.index);
-	err = fleet_ask_init(&ask, fleet, query);
-	if (!err && !ask.is_empty)
-		err = ask_sums(&ask, &sums);
+	err = fleet_ask_init(&sums.ask, fleet, query);
+	if (!err && !sums.ask.is_empty)
+		err = ask_sums(&sums);
 	if (err && err != -ENOENT)
 		fleet_fail(fleet, err);
 	if (!err)
 		err = tell_sums(&sums, fn, arg);
-	fleet_ask_deinit(&ask);
+	fleet_ask_deinit(&sums.ask);
 	profile_deinit(&sums.strings);
 	hmap_deinit(&sums.index);
 	free(sums.items);

@@ -84,6 +84,8 @@ struct fleet_ask {
 	struct buf services; /* of samples: " AND service IN (...)", "": all */
 	struct buf service; /* that all of these samples have, as a literal; "": several */
 	struct buf sources; /* of samples: " AND (host, src) IN (...)", "": all */
+	struct buf parts; /* of samples: names, as literals, that are read without FINAL */
+	size_t part_cnt; /* of these; 0: all are read, with it */
 	bool needs_sources; /* whether a sample is asked for depends on its host's labels */
 	bool is_empty; /* no source has the labels that are asked for */
 };
@@ -110,7 +112,11 @@ void fleet_add_windows(const struct fleet_ask *ask, uint32_t first_hour, uint32_
 /* Append "kind IN (...)". */
 void fleet_add_kinds(const struct fleet_ask *ask, struct buf *sql);
 
-/* Append "samples FINAL WHERE ...": the rows that are asked for, of these hours. */
+/* Append "samples FINAL WHERE ...", or "samples WHERE ..." of ask->parts: the rows of the services
+ * that are asked for, of these hours; ... */
+void fleet_add_rows(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
+		    struct buf *sql);
+/* ... of the sources, too, and of complete windows in the range. */
 void fleet_add_samples(const struct fleet_ask *ask, uint32_t first_hour, uint32_t last_hour,
 		       struct buf *sql);
 
@@ -153,6 +159,19 @@ struct fleet_rolled;
  * negative errno; release with free(plan->items). */
 int fleet_plan_init(struct fleet_plan *plan, const struct fleet_ask *ask,
 		    const struct fleet_rolled *rolled);
+
+/* --- fleet_parts.c --- */
+
+/* Read samples of some hours. 0 or negative errno. */
+typedef int fleet_hours_fn(void *arg, const struct fleet_hours *hours);
+
+/*
+ * Call @read for each hours of @plan, with ask->parts set where FINAL is not needed. What was read
+ * may turn out to be no good: then @forget is to drop all of it, and it is read once more. 0 or
+ * negative errno.
+ */
+int fleet_parts_read(struct fleet_ask *ask, const struct fleet_plan *plan, fleet_hours_fn *read,
+		     void (*forget)(void *arg), void *arg);
 
 /* --- fleet_rolled.c --- */
 

@@ -343,17 +343,29 @@ static int ask_spans(struct reading *reading, const struct rollup_spans *spans)
 	return err;
 }
 
-/* The hours that @rolled has not. */
+static int ask_hours(void *arg, const struct fleet_hours *hours)
+{
+	const struct part part = {.hours = hours};
+
+	return ask_part(arg, &part);
+}
+
+static void forget_rows(void *arg)
+{
+	struct reading *reading = arg;
+
+	hmap_clear(&reading->index);
+	reading->cnt = 0;
+}
+
+/* The hours that @rolled has not. Before any sums: they may have to be forgotten. */
 static int ask_samples(struct reading *reading, const struct fleet_rolled *rolled)
 {
 	struct fleet_plan plan;
 	int err = fleet_plan_init(&plan, &reading->ask, rolled);
 
-	for (size_t i = 0; i < plan.cnt && !err; i++) {
-		const struct part part = {.hours = &plan.items[i]};
-
-		err = ask_part(reading, &part);
-	}
+	if (!err)
+		err = fleet_parts_read(&reading->ask, &plan, ask_hours, forget_rows, reading);
 	free(plan.items);
 	return err;
 }
@@ -377,15 +389,15 @@ static int ask_rows(struct reading *reading)
 	if (!keeps_all(reading) && !needs_sources(reading->ask.query))
 		err = fleet_rolled_init(&rolled, &reading->ask);
 	if (!err)
+		err = ask_samples(reading, &rolled);
+	if (!err)
 		err = ask_sums(reading, &rolled, &is_good);
-	if (!is_good) {
+	if (!err && !is_good) {
 		log_debug("fleet: roll-ups are being made anew: samples are read");
 		fleet_rolled_deinit(&rolled);
-		hmap_clear(&reading->index);
-		reading->cnt = 0;
-	}
-	if (!err)
+		forget_rows(reading);
 		err = ask_samples(reading, &rolled);
+	}
 	fleet_rolled_deinit(&rolled);
 	return err;
 }

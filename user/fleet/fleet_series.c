@@ -133,7 +133,7 @@ static void add_question(const struct summing *summing, const struct fleet_hours
 	buf_add_str(sql, ") AS step, toUInt64(");
 	add_step(summing, "d1", sql);
 	buf_add_str(sql, ") != step AS is_open, if(is_open, host, toUInt64(0)) AS whose, "
-			 "if(is_open, toUInt64(toUInt32(h)) + ts + lead, toUInt64(0)) AS which, ");
+			 "if(is_open, " FLEET_SAMPLE_SEQ ", toUInt64(0)) AS which, ");
 	fleet_add_default_sum(&summing->ask, FLEET_SELECTED, sql);
 	buf_add_str(sql, " FROM (");
 	add_rows(summing, hours, sql);
@@ -265,34 +265,41 @@ static int read_row(struct summing *summing, struct reader *rd)
 	return err;
 }
 
-static int ask_part(struct summing *summing, const struct fleet_hours *hours, struct buf *sql,
-		    struct buf *answer)
+static int ask_hours(void *arg, const struct fleet_hours *hours)
 {
+	_cleanup_(buf_deinit) struct buf sql;
+	_cleanup_(buf_deinit) struct buf answer;
+	struct summing *summing = arg;
 	struct reader rd;
 	int err = ask_starts(summing, hours);
 
+	buf_init(&sql, BUF_NO_MAX);
+	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
 	if (err)
 		return err;
-	buf_reset(sql);
-	add_question(summing, hours, sql);
-	err = fleet_query(summing->ask.fleet, sql, answer);
-	reader_init(&rd, answer->data, answer->len);
+	add_question(summing, hours, &sql);
+	err = fleet_query(summing->ask.fleet, &sql, &answer);
+	reader_init(&rd, answer.data, answer.len);
 	while (!err && !reader_done(&rd))
 		err = read_row(summing, &rd);
 	return err ? err : fleet_read_end(summing->ask.fleet, &rd);
 }
 
-static int ask_parts(struct summing *summing)
+static void forget_points(void *arg)
 {
-	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf answer;
+	struct summing *summing = arg;
+
+	for (size_t i = 0; i < summing->series_cnt * summing->point_cnt; i++)
+		summing->points[i] = 0;
+}
+
+static int ask_points(struct summing *summing)
+{
 	struct fleet_plan plan;
 	int err = fleet_plan_init(&plan, &summing->ask, NULL);
 
-	buf_init(&sql, BUF_NO_MAX);
-	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
-	for (size_t i = 0; i < plan.cnt && !err; i++)
-		err = ask_part(summing, &plan.items[i], &sql, &answer);
+	if (!err)
+		err = fleet_parts_read(&summing->ask, &plan, ask_hours, forget_points, summing);
 	free(plan.items);
 	return err;
 }
@@ -367,7 +374,7 @@ int fleet_timeline(struct fleet *fleet, const struct store_query *query, const c
 		return err;
 	err = fleet_ask_init(&summing.ask, fleet, query);
 	if (!err && !summing.ask.is_empty)
-		err = ask_parts(&summing);
+		err = ask_points(&summing);
 	if (err && err != -ENOENT)
 		fleet_fail(fleet, err);
 	if (!err)
