@@ -377,6 +377,20 @@ static void takes_a_profile_without_values(void **state)
 	profile_deinit(&prof);
 }
 
+/* Nor do its samples need a stack. */
+static void takes_samples_without_frames(void **state)
+{
+	const int64_t value = 7;
+	struct profile prof;
+
+	(void)state;
+	fixture_init(&prof, "samples", "count");
+	profile_sample(&prof, profile_stack(&prof, NULL, 0), profile_labels(&prof, NULL, 0),
+		       &value);
+	expect_all_samples(&prof, NULL);
+	profile_deinit(&prof);
+}
+
 static void lists_the_hottest_without_scripts(void **state)
 {
 	struct buf html;
@@ -589,6 +603,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(allows_only_its_own_scripts),
 		cmocka_unit_test(says_that_it_is_empty),
 		cmocka_unit_test(takes_a_profile_without_values),
+		cmocka_unit_test(takes_samples_without_frames),
 		cmocka_unit_test(lists_the_hottest_without_scripts),
 		cmocka_unit_test(counts_no_waker_as_a_function),
 		cmocka_unit_test(draws_the_first_picture),

@@ -104,7 +104,8 @@ static int descend_elided(struct html_trie *trie, uint64_t frame_cnt, uint32_t *
 /* Locations are left out as a whole, those that begin within the gap. */
 static int descend_stack(struct html_trie *trie, const struct profile_stack *stack, uint32_t *node)
 {
-	const uint32_t *locations = trie->frames.prof->stack_locations + stack->first;
+	const uint32_t *locations =
+		stack->cnt ? trie->frames.prof->stack_locations + stack->first : NULL;
 	struct flame_gap gap = flame_stack_gap(&trie->frames, locations, stack->cnt);
 	const uint32_t *first = trie->frames.first;
 	uint64_t pos = 0, elided = 0;

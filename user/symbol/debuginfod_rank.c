@@ -13,7 +13,7 @@ static void add_samples(const struct profile *prof, int64_t *weights)
 {
 	for (size_t i = 0; i < prof->sample_cnt; i++) {
 		const struct profile_stack *stack = &prof->stacks[prof->samples[i].stack];
-		const uint32_t *frames = prof->stack_locations + stack->first;
+		const uint32_t *frames = stack->cnt ? prof->stack_locations + stack->first : NULL;
 		int64_t value = prof->values[i * prof->value_type_cnt + prof->default_value];
 
 		for (uint32_t j = 0; j < stack->cnt; j++) {
