@@ -28,7 +28,7 @@ struct found {
 	bool is_raw; /* one was never merged */
 };
 
-/* Rows of (partition, name, level). */
+/* @columns of these parts. */
 static void add_question(const struct fleet_plan *plan, const char *columns, struct buf *sql)
 {
 	buf_printf(sql,
@@ -81,25 +81,31 @@ static int find(struct fleet_ask *ask, const struct fleet_plan *plan, struct fou
 	return err ? err : last.err ? last.err : ask->parts.err;
 }
 
-/* How many windows of these hours lie in several parts? */
-static int count_shared(const struct fleet_ask *ask, const struct fleet_hours *hours, uint64_t *cnt)
+static int ask_number(struct fleet *fleet, struct buf *sql, uint64_t *out)
 {
-	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
 	struct reader rd;
 	int err;
 
-	buf_init(&sql, BUF_NO_MAX);
 	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
+	err = fleet_query(fleet, sql, &answer);
+	reader_init(&rd, answer.data, answer.len);
+	*out = reader_u64(&rd);
+	return err ? err : fleet_read_end(fleet, &rd);
+}
+
+/* How many windows of these hours lie in several parts? */
+static int count_shared(const struct fleet_ask *ask, const struct fleet_hours *hours, uint64_t *cnt)
+{
+	_cleanup_(buf_deinit) struct buf sql;
+
+	buf_init(&sql, BUF_NO_MAX);
 	buf_add_str(&sql, "SELECT toUInt64(count()) FROM (SELECT host, " FLEET_SAMPLE_SEQ
 			  " AS seq, min(_part_index) AS first, max(_part_index) AS last FROM ");
 	fleet_add_rows(ask, hours->first, hours->last, &sql);
 	buf_add_str(&sql, buf_cstr(&ask->sources));
 	buf_add_str(&sql, " GROUP BY host, seq HAVING first != last)");
-	err = fleet_query(ask->fleet, &sql, &answer);
-	reader_init(&rd, answer.data, answer.len);
-	*cnt = reader_u64(&rd);
-	return err ? err : fleet_read_end(ask->fleet, &rd);
+	return ask_number(ask->fleet, &sql, cnt);
 }
 
 /* All that there are become ask->parts if each row is in them once. */
@@ -129,18 +135,15 @@ static int choose(struct fleet_ask *ask, const struct fleet_plan *plan)
 static int check(const struct fleet_ask *ask, const struct fleet_plan *plan, bool *is_good)
 {
 	_cleanup_(buf_deinit) struct buf sql;
-	_cleanup_(buf_deinit) struct buf answer;
-	struct reader rd;
+	uint64_t cnt;
 	int err;
 
 	buf_init(&sql, BUF_NO_MAX);
-	buf_init(&answer, FLEET_ANSWER_BYTES_MAX);
 	add_question(plan, "toUInt64(count())", &sql);
 	buf_printf(&sql, " AND name IN (%s)", buf_cstr(&ask->parts));
-	err = fleet_query(ask->fleet, &sql, &answer);
-	reader_init(&rd, answer.data, answer.len);
-	*is_good = reader_u64(&rd) == ask->part_cnt;
-	return err ? err : fleet_read_end(ask->fleet, &rd);
+	err = ask_number(ask->fleet, &sql, &cnt);
+	*is_good = cnt == ask->part_cnt;
+	return err;
 }
 
 static int read_all(const struct fleet_plan *plan, fleet_hours_fn *read, void *arg)
