@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A thread, two queues of requests and one of results under one lock. */
+/* Two threads with a queue of requests each, and one queue of results, under one lock. */
 #include "capture/row_builder.h"
 
 #include <errno.h>
@@ -32,11 +32,18 @@ struct build_queue {
 	size_t head, cnt, cap; /* items[head .. cnt) wait */
 };
 
-struct row_builder {
+/* Who builds tables, and what waits for it. */
+struct build_lane {
+	struct row_builder *builder;
 	pthread_t thread;
-	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct build_queue urgent, idle, done;
+	struct build_queue queue;
+};
+
+struct row_builder {
+	pthread_mutex_t lock;
+	struct build_lane urgent, idle; /* neither waits for a table of the other, large as it is */
+	struct build_queue done;
 	int done_fd; /* owned */
 	bool stop;
 };
@@ -86,17 +93,18 @@ static void build(struct build_item *item, struct cache_dir *cache)
 		log_debug("rows: executable %u: no table (errno %d)", item->exe_id, errno);
 }
 
-static void *builder_main(void *arg)
+static void *lane_main(void *arg)
 {
 	struct cache_dir *cache = table_cache_open(NULL, TABLE_CACHE_BYTES);
-	struct row_builder *builder = arg;
+	struct build_lane *lane = arg;
+	struct row_builder *builder = lane->builder;
 	struct build_item item;
 
 	privilege_keep(PRIVILEGES_RUN);
 	pthread_mutex_lock(&builder->lock);
 	while (!builder->stop) {
-		if (!queue_pop(&builder->urgent, &item) && !queue_pop(&builder->idle, &item)) {
-			pthread_cond_wait(&builder->wake, &builder->lock);
+		if (!queue_pop(&lane->queue, &item)) {
+			pthread_cond_wait(&lane->wake, &builder->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&builder->lock);
@@ -111,6 +119,46 @@ static void *builder_main(void *arg)
 	return NULL;
 }
 
+static int lane_start(struct row_builder *builder, struct build_lane *lane)
+{
+	int err;
+
+	lane->builder = builder;
+	pthread_cond_init(&lane->wake, NULL);
+	err = pthread_create(&lane->thread, NULL, lane_main, lane);
+	if (err)
+		pthread_cond_destroy(&lane->wake);
+	return -err;
+}
+
+/* After builder->stop was set. */
+static void lane_stop(struct build_lane *lane)
+{
+	pthread_mutex_lock(&lane->builder->lock);
+	pthread_cond_signal(&lane->wake);
+	pthread_mutex_unlock(&lane->builder->lock);
+	pthread_join(lane->thread, NULL);
+	queue_deinit(&lane->queue);
+	pthread_cond_destroy(&lane->wake);
+}
+
+/* Of a builder whose threads have ended. */
+static void builder_free(struct row_builder *builder)
+{
+	queue_deinit(&builder->done);
+	pthread_mutex_destroy(&builder->lock);
+	if (builder->done_fd >= 0)
+		close(builder->done_fd);
+	free(builder);
+}
+
+static void set_stop(struct row_builder *builder)
+{
+	pthread_mutex_lock(&builder->lock);
+	builder->stop = true;
+	pthread_mutex_unlock(&builder->lock);
+}
+
 struct row_builder *row_builder_start(void)
 {
 	struct row_builder *builder = calloc(1, sizeof(*builder));
@@ -118,42 +166,35 @@ struct row_builder *row_builder_start(void)
 
 	if (!builder)
 		return NULL;
-	builder->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&builder->lock, NULL);
-	pthread_cond_init(&builder->wake, NULL);
-	err = builder->done_fd < 0 ? errno
-				   : pthread_create(&builder->thread, NULL, builder_main, builder);
-	if (err) {
-		if (builder->done_fd >= 0)
-			close(builder->done_fd);
-		free(builder);
-		errno = err;
-		return NULL;
+	builder->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = builder->done_fd < 0 ? -errno : lane_start(builder, &builder->urgent);
+	if (!err) {
+		err = lane_start(builder, &builder->idle);
+		if (!err)
+			return builder;
+		set_stop(builder);
+		lane_stop(&builder->urgent);
 	}
-	return builder;
+	builder_free(builder);
+	errno = -err;
+	return NULL;
 }
 
 void row_builder_stop(struct row_builder *builder)
 {
 	if (!builder)
 		return;
-	pthread_mutex_lock(&builder->lock);
-	builder->stop = true;
-	pthread_cond_signal(&builder->wake);
-	pthread_mutex_unlock(&builder->lock);
-	pthread_join(builder->thread, NULL);
-	queue_deinit(&builder->urgent);
-	queue_deinit(&builder->idle);
-	queue_deinit(&builder->done);
-	pthread_cond_destroy(&builder->wake);
-	pthread_mutex_destroy(&builder->lock);
-	close(builder->done_fd);
-	free(builder);
+	set_stop(builder);
+	lane_stop(&builder->urgent);
+	lane_stop(&builder->idle);
+	builder_free(builder);
 }
 
 int row_builder_ask(struct row_builder *builder, uint32_t exe_id, const struct module *module,
 		    bool is_urgent)
 {
+	struct build_lane *lane = is_urgent ? &builder->urgent : &builder->idle;
 	struct build_item item = {
 		.exe_id = exe_id,
 		.fd = -1,
@@ -169,8 +210,8 @@ int row_builder_ask(struct row_builder *builder, uint32_t exe_id, const struct m
 			return -errno;
 	}
 	pthread_mutex_lock(&builder->lock);
-	err = queue_push(is_urgent ? &builder->urgent : &builder->idle, item);
-	pthread_cond_signal(&builder->wake);
+	err = queue_push(&lane->queue, item);
+	pthread_cond_signal(&lane->wake);
 	pthread_mutex_unlock(&builder->lock);
 	if (err && item.fd >= 0)
 		close(item.fd);
@@ -179,7 +220,7 @@ int row_builder_ask(struct row_builder *builder, uint32_t exe_id, const struct m
 
 void row_builder_hurry(struct row_builder *builder, uint32_t exe_id)
 {
-	struct build_queue *idle = &builder->idle;
+	struct build_queue *idle = &builder->idle.queue;
 
 	pthread_mutex_lock(&builder->lock);
 	for (size_t i = idle->head; i < idle->cnt; i++) {
@@ -188,9 +229,10 @@ void row_builder_hurry(struct row_builder *builder, uint32_t exe_id)
 		if (item.exe_id != exe_id)
 			continue;
 		item.is_urgent = true;
-		if (!queue_push(&builder->urgent, item)) {
+		if (!queue_push(&builder->urgent.queue, item)) {
 			idle->items[i] = idle->items[idle->head];
 			queue_pop(idle, &item);
+			pthread_cond_signal(&builder->urgent.wake);
 		}
 		break;
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worker that compiles unwind tables beside the recording: executables that were sampled first,
- * those that are only mapped on the host after them. It knows files and tables, not the kernel:
- * finished tables wait until the recording takes them. Tables of earlier recordings are read back
- * (unwind/table_cache.h).
+ * The workers that compile unwind tables beside the recording: one for executables that were
+ * sampled, one for those that are only mapped on the host, whose large ones take seconds. They know
+ * files and tables, not the kernel: finished tables wait until the recording takes them. Tables of
+ * earlier recordings are read back (unwind/table_cache.h).
  */
 #ifndef BPFPROF_CAPTURE_ROW_BUILDER_H
 #define BPFPROF_CAPTURE_ROW_BUILDER_H
@@ -19,7 +19,7 @@ struct row_builder;
 /* *owned*; NULL + errno. */
 struct row_builder *row_builder_start(void);
 
-/* Ends the thread (after the table it is at) and forgets what waits. NULL is fine. */
+/* Ends the threads (after the tables they are at) and forgets what waits. NULL is fine. */
 void row_builder_stop(struct row_builder *builder);
 
 /* Ask for the table of @exe_id, which is @module (its descriptor is duplicated; without one it is
