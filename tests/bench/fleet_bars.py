@@ -171,9 +171,10 @@ class Bench:
         bpfprof("store", "init", "-q", "--store", self.engine.url("fleet"))
         for table in TABLES:
             columns = self.engine.sql("SELECT name FROM system.columns WHERE database = 'fleet' AND "
-                                      f"table = '{table}' ORDER BY position").split("\n")
+                                      f"table = '{table}' AND default_kind = '' ORDER BY position").split("\n")
             structure = self.engine.sql("SELECT concat(name, ' ', replaceAll(type, 'LowCardinality(String)', 'String')) FROM "
-                                        f"system.columns WHERE database = 'fleet' AND table = '{table}' ORDER BY position")
+                                        f"system.columns WHERE database = 'fleet' AND table = '{table}' AND default_kind = '' "
+                                        "ORDER BY position")
             plain = [f"toString({name}) AS {name}" if name in ("service", "version") else name for name in columns]
             # Samples are merged: each is there once.
             final = "" if table == "samples" else "FINAL"

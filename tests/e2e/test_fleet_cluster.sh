@@ -213,6 +213,60 @@ holds "... as does every part of them" table by 0-120 '' service
 holds "fsck finds them whole" bp store fsck --store "$asked"
 holds "... and with what is new" eval 'bp store rollup --store "$asked" && bp store fsck --store "$asked"'
 
+# --- Samples as they were laid out before version 5 ---
+
+rows_of()
+{
+	node_sql "$1" "SELECT count() FROM $2" asked
+}
+
+# copied NODE OTHER: its shard's samples into before_local, on both of its replicas.
+copied()
+{
+	node_sql "$1" "INSERT INTO before_local SELECT service, version, kind, h, stack, host, src, ts, lead, n, v1, v2, v3, v, unit
+		FROM samples_local FINAL" asked
+	for _ in $(seq 300); do
+		[ "$(rows_of "$2" before_local)" = "$(rows_of "$1" before_local)" ] && return
+		sleep 0.1
+	done
+	return 1
+}
+
+older()
+{
+	local columns="service LowCardinality(String), version LowCardinality(String), kind UInt64, h DateTime('UTC'), stack UInt64,
+		host UInt64, src UInt64, ts UInt16, lead UInt32, n Int64, v1 Int64, v2 Int64, v3 Int64, v Array(Int64), unit Int64"
+	local everywhere="ON CLUSTER 'two_by_two'"
+	node_sql 1 "CREATE TABLE asked.before_local $everywhere ($columns) ENGINE =
+		ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/asked/samples', '{replica}') PARTITION BY toYYYYMMDD(h)
+		PRIMARY KEY (service, version, kind, h, stack) ORDER BY (service, version, kind, h, stack, host, src, ts, lead)" asked
+	copied 1 2 && copied 3 4 || return
+	for table in samples samples_local migrations_local; do
+		node_sql 1 "$([ $table = migrations_local ] && echo TRUNCATE || echo DROP) TABLE asked.$table $everywhere" asked
+	done
+	node_sql 1 "RENAME TABLE asked.before_local TO asked.samples_local $everywhere" asked
+	node_sql 1 "CREATE TABLE asked.samples $everywhere ($columns) ENGINE = Distributed('two_by_two', 'asked', 'samples_local',
+		host)" asked
+	node_sql 1 "INSERT INTO migrations SELECT toUInt32(4), now(), '18.16'" asked
+	[ "$(rows_of 2 samples_local)" -gt 0 ] && [ "$(rows_of 3 samples_local)" -gt 0 ]
+}
+
+holds "samples are as version 4 has them" older
+holds "... and answer the same" table by 0-120 '' host
+holds "... but are not rolled up" bpfprof_into 1 rolled store rollup --store "$asked"
+# As if it had been cut short when they had stepped aside.
+holds "... and step aside" eval 'node_sql 1 "RENAME TABLE asked.samples_local TO asked.samples_before_local ON CLUSTER two_by_two" asked &&
+	node_sql 1 "DROP TABLE asked.samples ON CLUSTER two_by_two" asked'
+holds "they are laid out anew" bpfprof_into 0 migrated store migrate --store "$asked"
+holds "... which is told" told "samples of 2 of 2 hours are laid out anew" migrated.err
+holds "... on the cluster" told "1 tables made, of version 5, .* on cluster 'two_by_two' with 2 replicas of each shard" migrated.err
+holds "... and answer the same" table by 0-120 '' host
+holds "... as does every part of them" table top 30-90 'service=w*,host=beta[13]' ''
+holds "... everywhere" eval '[ "$(rows_of 2 samples_local)" -gt 0 ] && [ "$(rows_of 3 samples_local)" -gt 0 ]'
+holds "... and none are left of before" [ "$(node_sql 1 "SELECT count() FROM system.tables WHERE database = 'asked' AND
+	name LIKE 'samples_before%'")" = 0 ]
+holds "... whole" bp store fsck --store "$asked"
+
 # --- What is wrong is found ---
 
 finds()
@@ -226,11 +280,12 @@ here()
 	node_sql "$1" "SELECT count() FROM samples_local FINAL WHERE $row" fleet
 }
 
-columns="service, version, kind, h, stack, host, src, ts, lead, n, v1, v2, v3, v, unit"
+columns="service, version, kind, h, stack, src, second, host, minute, lead, n, v1, v2, v3, v, unit"
 # A row that lies on the first shard: what tells it from all others.
-read -r kind host stack src h ts lead < <(node_sql 1 "SELECT kind, host, stack, src, toUInt32(h), ts, lead FROM samples_local
+read -r kind host stack src h minute second lead < <(node_sql 1 "SELECT kind, host, stack, src, toUInt32(h), minute, second, lead FROM samples_local
 	ORDER BY kind, stack, h, ts LIMIT 1 FORMAT TSV" fleet)
-row="kind = $kind AND host = $host AND stack = $stack AND src = $src AND h = toDateTime($h) AND ts = $ts AND lead = $lead"
+row="kind = $kind AND host = $host AND stack = $stack AND src = $src AND h = toDateTime($h)
+	AND minute = $minute AND second = $second AND lead = $lead"
 holds "a row of the first shard" same "$(here 1) $(here 2) $(here 3) $(here 4)" "1 1 0 0"
 doubled()
 {

@@ -175,8 +175,8 @@ holds "everything is sent twice" double
 holds "and lies there twice" [ "$(samples)" = $((2 * rows)) ]
 tables "twice"
 # A window whose host was cut off before the ledger; its rows are others'.
-holds "a window without its ledger row" sql 'INSERT INTO fleet.samples (service, version, kind, h, stack, host, src, ts, lead, n, v1, v2, v3, v, unit)
-	SELECT service, version, kind, h, stack, host, src, ts + 7, lead, n, v1, v2, v3, v, unit FROM fleet.samples'
+holds "a window without its ledger row" sql 'INSERT INTO fleet.samples (service, version, kind, h, stack, src, second, host, minute, lead, n, v1, v2, v3, v, unit)
+	SELECT service, version, kind, h, stack, src, second + 7, host, minute, lead, n, v1, v2, v3, v, unit FROM fleet.samples'
 holds "it lies there" [ "$(samples)" = $((4 * rows)) ]
 tables "with what is not complete"
 holds "folded, too" asked 0 folded "$fleet" flame 0-120 -o - --by comm

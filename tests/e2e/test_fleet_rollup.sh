@@ -148,7 +148,7 @@ holds "the sums are the samples'" same "$(sums rollup_1h) $(sums rollup_1d)" "$(
 holds "all answers are the same" as_before
 holds "without samples, too" rolled top 0 0-120
 # A window that was cut off before its ledger: nobody counts it.
-sql 'INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts + 7, lead, n, v1, v2, v3, v, unit FROM samples
+sql 'INSERT INTO samples SELECT service, version, kind, h, stack, src, second + 7, host, minute, lead, n, v1, v2, v3, v, unit FROM samples
 	WHERE ts < 60'
 sql 'TRUNCATE TABLE rollups'
 holds "windows without a ledger row are not rolled up" store 0 rollup
@@ -259,8 +259,10 @@ holds "is read" as_before few
 holds "not rolled up" store 1 rollup
 holds "and the remedy is told" told "bpfprof store migrate --store URL brings them up" store.err
 holds "which helps" store 0 migrate
-holds "and says so" told "6 tables made, of version 4" store.err
+holds "and says so" told "7 tables made, of version 5" store.err
+holds "its samples are laid out anew" told "samples of 2 of 2 hours are laid out anew" store.err
 holds "it is read as before" as_before few
+holds "none are left of before" [ "$(sql "SELECT count() FROM system.tables WHERE database = 'fleet' AND name LIKE 'samples_%'")" = 0 ]
 holds "what is shipped anew has units" "$BUILD/bpfprof" store ship --store "$tmp/4.db" --to "$fleet"
 holds "which are the period" [ "$(sql "SELECT DISTINCT unit FROM samples ORDER BY unit" | xargs)" = "0 10000000" ]
 holds "rolled up" store 0 rollup

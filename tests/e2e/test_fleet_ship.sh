@@ -26,7 +26,7 @@ holds "a server begins" ch_start
 [ $status = 0 ] || exit 1
 
 holds "init makes the database and its tables" bpfprof_into 0 init store init --store "$(url fleet)"
-holds "... says so" told "fleet': the database and 15 tables made, of version 4, by ClickHouse 18.16" init.err
+holds "... says so" told "fleet': the database and 15 tables made, of version 5, by ClickHouse 18.16" init.err
 holds "... and once more does nothing" bpfprof_into 0 init store init --store "$(url fleet)"
 holds "... and says so" told "nothing is to be done" init.err
 holds "user and password in the URL" bp store init --store "clickhouse://fleet:se%3Acret@127.0.0.1:$ch_port/fleet"
@@ -223,7 +223,7 @@ chosen()
 }
 
 one="SELECT concat('kind = ', toString(kind), ' AND host = ', toString(host), ' AND h = toDateTime(',
-	toString(toUInt32(h)), ') AND ts = ', toString(ts), ' AND lead = ', toString(lead), ' AND service = ''', service,
+	toString(toUInt32(h)), ') AND minute = ', toString(minute), ' AND second = ', toString(second), ' AND lead = ', toString(lead), ' AND service = ''', service,
 	''' AND stack = ', toString(stack), ' AND src = ', toString(src)) FROM samples FINAL ORDER BY stack LIMIT 1"
 holds "a row that is missing is found" finds "[0-9]+ rows of samples, but the ledger has [0-9]+" \
 	"ALTER TABLE samples DELETE WHERE $(chosen "$one")"
@@ -234,10 +234,10 @@ bp store init --store "$(url fleet)" 2>>"$log"
 bp store ship --store "$store" --to "$(url fleet)" 2>>"$log"
 holds "what was shipped anew is whole" whole fleet
 holds "a row that is there twice, with another value" finds "the sums of its samples are not those of the ledger" \
-	"INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v, unit FROM samples
+	"INSERT INTO samples SELECT service, version, kind, h, stack, src, second, host, minute, lead, n + 1, v1, v2, v3, v, unit FROM samples
 	FINAL ORDER BY stack LIMIT 1"
 holds "... and under another source" finds "[0-9]+ rows of samples, but the ledger has [0-9]+" \
-	"INSERT INTO samples SELECT service, version, kind, h, stack, host, src + 1000000, ts, lead, n, v1, v2, v3, v, unit
+	"INSERT INTO samples SELECT service, version, kind, h, stack, src + 1000000, second, host, minute, lead, n, v1, v2, v3, v, unit
 	FROM samples FINAL ORDER BY stack LIMIT 1"
 holds "... which no label set has" told "1 sources are named by samples, but are not in the dictionary" fsck
 holds "a stack that is missing" finds "1 stacks are named by samples, but are not in the dictionary" \

@@ -176,7 +176,7 @@ holds "is read" svg 0 former 0-120
 holds "as it is" same_svg late former
 holds "not rolled up" store 1 rollup
 holds "but migrated" store 0 migrate
-holds "which is told" told "1 tables made, of version 4" store.err
+holds "which is told" told "1 tables made, of version 5" store.err
 holds "its sums get trees" store 0 rollup
 holds "and nothing else" told "0 hours and 0 days rolled up into 0 rows; 2 and 1 were good; 3 got trees" store.err
 holds "which are the same" treed svg 0 migrated 0-120

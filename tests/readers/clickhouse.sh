@@ -56,8 +56,8 @@ store.commit()' "$store"
 }
 
 holds "init" bpfprof_into 0 init store init --store "$url"
-holds "... gives codecs" bash -c '[[ $1 == *"ts"*"CODEC(Delta(2), ZSTD(1))"* ]]' _ "$(sql "SHOW CREATE TABLE samples")"
-holds "... says so" told "15 tables made, of version 4, by ClickHouse [0-9.]+$" init.err
+holds "... gives codecs" bash -c '[[ $1 == *"minute"*"CODEC(Delta(1), ZSTD(1))"* ]]' _ "$(sql "SHOW CREATE TABLE samples")"
+holds "... says so" told "15 tables made, of version 5, by ClickHouse [0-9.]+$" init.err
 "$tmp/fleet_store" "$store" 1 500 >"$out/truth" || exit 1
 for time in once twice; do
 	holds "shipped $time" bpfprof_into 0 shipped store ship --store "$store" --to "$url"
@@ -117,7 +117,7 @@ holds "... all of them" told ": $days days dropped" dropped.err
 holds "... everywhere" equal "$(sql "SELECT count() FROM (SELECT h FROM samples UNION ALL SELECT h FROM batches)")" 0
 forget_cursor
 holds "... and shipped again" bpfprof_into 0 shipped store ship --store "$store" --to "$url"
-sql "INSERT INTO samples SELECT service, version, kind, h, stack, host, src, ts, lead, n + 1, v1, v2, v3, v, unit FROM samples
+sql "INSERT INTO samples SELECT service, version, kind, h, stack, src, second, host, minute, lead, n + 1, v1, v2, v3, v, unit FROM samples
 	LIMIT 1"
 sql "DELETE FROM stacks WHERE stack = (SELECT min(stack) FROM stacks)"
 holds "what is wrong is found" bpfprof_into 1 fsck store fsck --store "$url"

@@ -54,7 +54,7 @@ int fleet_cluster_find(struct ch_client *client, char out[static FLEET_CLUSTER_M
 	buf_init(&answer, ENGINE_MAX_BYTES);
 	err = ch_client_query(client,
 			      "SELECT engine_full FROM system.tables WHERE database = "
-			      "currentDatabase() AND name = 'samples' FORMAT RowBinary",
+			      "currentDatabase() AND name = 'batches' FORMAT RowBinary",
 			      &answer);
 	if (err)
 		return err;
@@ -77,7 +77,7 @@ int fleet_cluster_use(struct ch_client *client, uint32_t *replicas)
 		client,
 		"SELECT toUInt64(min(cnt)) FROM (SELECT count() AS cnt FROM system.clusters WHERE "
 		"cluster IN (SELECT extract(engine_full, '^Distributed..([^,]+).,') FROM "
-		"system.tables WHERE database = currentDatabase() AND name = 'samples' AND engine "
+		"system.tables WHERE database = currentDatabase() AND name = 'batches' AND engine "
 		"= 'Distributed') GROUP BY shard_num)",
 		&cnt);
 
@@ -101,14 +101,20 @@ int fleet_cluster_use(struct ch_client *client, uint32_t *replicas)
 	return 0;
 }
 
+static const char *computed(const struct fleet_table *table)
+{
+	return table->computed ? table->computed : "";
+}
+
 void fleet_cluster_add_local(const struct fleet_table *table, const char *database,
 			     const char *cluster, struct buf *out)
 {
 	buf_printf(out,
 		   "CREATE TABLE IF NOT EXISTS `%s`.%s" FLEET_LOCAL
-		   " ON CLUSTER '%s' (%s) ENGINE = ReplicatedReplacingMergeTree("
+		   " ON CLUSTER '%s' (%s%s) ENGINE = ReplicatedReplacingMergeTree("
 		   "'/clickhouse/tables/{shard}/%s/%s', '{replica}'",
-		   database, table->name, cluster, table->columns, database, table->name);
+		   database, table->name, cluster, table->columns, computed(table), database,
+		   table->path ? table->path : table->name);
 	if (*table->version)
 		buf_printf(out, ", %s", table->version);
 	buf_add_char(out, ')');
@@ -119,8 +125,8 @@ void fleet_cluster_add_distributed(const struct fleet_table *table, const char *
 				   const char *cluster, struct buf *out)
 {
 	buf_printf(out,
-		   "CREATE TABLE IF NOT EXISTS `%s`.%s ON CLUSTER '%s' (%s) ENGINE = "
+		   "CREATE TABLE IF NOT EXISTS `%s`.%s ON CLUSTER '%s' (%s%s) ENGINE = "
 		   "Distributed('%s', '%s', '%s" FLEET_LOCAL "', %s)",
-		   database, table->name, cluster, table->columns, cluster, database, table->name,
-		   table->shard);
+		   database, table->name, cluster, table->columns, computed(table), cluster,
+		   database, table->name, table->shard);
 }

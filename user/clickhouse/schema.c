@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "clickhouse/fleet_cluster.h"
+#include "clickhouse/fleet_relayout.h"
 
 #define VALUES "n Int64, v1 Int64, v2 Int64, v3 Int64, v Array(Int64)"
 
@@ -18,14 +19,17 @@
 const struct fleet_table fleet_tables[] = {
 	{
 		.name = "samples",
-		.columns = "service LowCardinality(String), version LowCardinality(String), "
-			   "kind UInt64, h DateTime('UTC'), stack UInt64, host UInt64, src UInt64, "
-			   "ts UInt16, lead UInt32, " VALUES ", unit Int64",
+		.columns =
+			"service LowCardinality(String), version LowCardinality(String), "
+			"kind UInt64, h DateTime('UTC'), stack UInt64, src UInt64, second UInt8, "
+			"host UInt64, minute UInt8, lead UInt32, " VALUES ", unit Int64",
+		.computed = ", ts UInt16 ALIAS minute * 60 + second",
 		.version = "",
 		.partition = "toYYYYMMDD(h)",
 		.primary = "service, version, kind, h, stack",
-		.order = "service, version, kind, h, stack, host, src, ts, lead",
+		.order = "service, version, kind, h, stack, src, second, host, minute, lead",
 		.shard = "host",
+		.path = "samples_by_minute",
 	},
 	{
 		.name = "stacks",
@@ -189,7 +193,8 @@ static const char *const codecs[] = {
 	"samples MODIFY COLUMN h DateTime('UTC') CODEC(Delta(4), ZSTD(1)), "
 	"MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), MODIFY COLUMN host UInt64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN src UInt64 CODEC(ZSTD(1)), "
-	"MODIFY COLUMN ts UInt16 CODEC(Delta(2), ZSTD(1)), "
+	"MODIFY COLUMN second UInt8 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN minute UInt8 CODEC(Delta(1), ZSTD(1)), "
 	"MODIFY COLUMN lead UInt32 CODEC(ZSTD(1)), MODIFY COLUMN kind UInt64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN n Int64 CODEC(ZSTD(3)), MODIFY COLUMN v1 Int64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN v2 Int64 CODEC(ZSTD(1)), MODIFY COLUMN v3 Int64 CODEC(ZSTD(1)), "
@@ -221,8 +226,8 @@ void fleet_add_keys(const struct fleet_table *table, struct buf *out)
 
 void fleet_add_create(const struct fleet_table *table, struct buf *out)
 {
-	buf_printf(out, "CREATE TABLE IF NOT EXISTS %s (%s) ENGINE = ReplacingMergeTree",
-		   table->name, table->columns);
+	buf_printf(out, "CREATE TABLE IF NOT EXISTS %s (%s%s) ENGINE = ReplacingMergeTree",
+		   table->name, table->columns, table->computed ? table->computed : "");
 	if (*table->version)
 		buf_printf(out, "(%s)", table->version);
 	fleet_add_keys(table, out);
@@ -298,13 +303,14 @@ static int make_table(struct ch_client *client, const struct fleet_table *table,
 /* What version 1 has not, which knew no clusters. */
 static int add_units(struct ch_client *client)
 {
-	uint64_t cnt = 0;
+	uint64_t lacks = 0;
 	int err = ch_client_number(client,
-				   "SELECT count() FROM system.columns WHERE database = "
-				   "currentDatabase() AND table = 'samples' AND name = 'unit'",
-				   &cnt);
+				   "SELECT toUInt64(count() > 0 AND countIf(name = 'unit') = 0) "
+				   "FROM system.columns WHERE database = currentDatabase() AND "
+				   "table = 'samples'",
+				   &lacks);
 
-	return err || cnt
+	return err || !lacks
 		       ? err
 		       : ch_client_query(client, "ALTER TABLE samples ADD COLUMN unit Int64", NULL);
 }
@@ -420,13 +426,17 @@ int fleet_schema_init(struct ch_client *client, const char *cluster, struct flee
 	struct fleet_init init = {.replicas = 0};
 	int err = check_versions(client, cluster, &init);
 
-	for (size_t i = 0; i < fleet_table_cnt && !err; i++)
-		err = make_table(client, &fleet_tables[i], &init);
 	if (!err && init.version_before && init.version_before < FLEET_SCHEMA_UNITS)
 		err = add_units(client);
+	if (!err && init.version_before && init.version_before < FLEET_SCHEMA_MINUTES)
+		err = fleet_relayout_begin(client, init.cluster);
+	for (size_t i = 0; i < fleet_table_cnt && !err; i++)
+		err = make_table(client, &fleet_tables[i], &init);
 	init.has_codecs = init.server_version >= CH_VERSION_CODECS;
 	if (!err && init.has_codecs && init.version_before < FLEET_SCHEMA_VERSION)
 		err = add_codecs(client, &init);
+	if (!err && init.version_before && init.version_before < FLEET_SCHEMA_MINUTES)
+		err = fleet_relayout_end(client, init.cluster, &init.hours_copied);
 	if (!err)
 		err = fleet_cluster_use(client, &init.replicas);
 	/* Last: a version that is noted is all there. */

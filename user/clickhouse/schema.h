@@ -6,7 +6,9 @@
  *
  *	samples   sorted by stack within the hour, so that what is the same in many rows lies
  *	          together: a column costs where it changes. `h` is the hour (UTC) of the window's
- *	          start, `ts` the second within it, and h + ts + lead is the window's `seq`: lead is
+ *	          start, `minute` and `second` the moment within it: a host's windows begin at the
+ *	          same second of each minute, so that seconds lie together, too. `ts` is both, in
+ *	          seconds, and h + ts + lead is the window's `seq`: lead is
  *	          0 but for windows that began within one second, or after the clock was set back.
  *	          (host, h, ts, lead) is one window, (kind, host, h, ts, lead) one batch.
  *	          n is the kind's first value (a count), v1 .. v3 the next three, v those behind.
@@ -50,10 +52,11 @@
 #include "clickhouse/client.h"
 
 enum {
-	FLEET_SCHEMA_VERSION = 4,
+	FLEET_SCHEMA_VERSION = 5,
 	FLEET_SCHEMA_ROLLUPS = 2, /* from that version on there are roll-ups (rollup.h) */
 	FLEET_SCHEMA_UNITS = 2, /* and samples have units */
 	FLEET_SCHEMA_TREES = 4, /* roll-ups have trees (rollup_trees.h) */
+	FLEET_SCHEMA_MINUTES = 5, /* samples have minutes and seconds (fleet_relayout.h) */
 	FLEET_VALUE_COLUMNS = 4, /* n, v1 .. v3 */
 	FLEET_WINDOW_KIND = 0, /* of batches: the window itself */
 	FLEET_CLUSTER_MAX = 64, /* bytes of a cluster's name, with the NUL */
@@ -67,11 +70,13 @@ enum {
 struct fleet_table {
 	const char *name;
 	const char *columns; /* "name Type, ..." */
+	const char *computed; /* likewise, not stored: ", name Type ALIAS ..."; NULL: none */
 	const char *version; /* of the rows with one key the one with the largest stays; "": the
 				last */
 	const char *partition; /* an expression; "": one */
 	const char *primary, *order; /* lists of columns */
 	const char *shard; /* of a cluster: a column of the key, or that follows from it; a hash */
+	const char *path; /* in a cluster's ZooKeeper; NULL: the name */
 	const char *settings; /* of the engine, "name = value, ..."; NULL: the server's own */
 };
 
@@ -91,6 +96,7 @@ struct fleet_init {
 	uint32_t server_version; /* ch_client_version() */
 	uint32_t version_before; /* of the schema; 0: there was none */
 	uint32_t tables_made;
+	uint32_t hours_copied; /* of samples (fleet_relayout.h) */
 	bool database_made, has_codecs;
 };
 

@@ -10,7 +10,7 @@
 #include "clickhouse/fleet_frame.h"
 #include "clickhouse/schema.h"
 
-enum { SECONDS_PER_HOUR = 3600 };
+enum { SECONDS_PER_MINUTE = 60, SECONDS_PER_HOUR = 3600 };
 
 #define VALUES                                                                         \
 	{"n", NATIVE_I64}, {"v1", NATIVE_I64}, {"v2", NATIVE_I64}, {"v3", NATIVE_I64}, \
@@ -45,11 +45,17 @@ static const struct native_column source_columns[] = {
 };
 
 static const struct native_column sample_columns[] = {
-	{"service", NATIVE_WORD}, {"version", NATIVE_WORD},
-	{"kind", NATIVE_U64},	  {"h", NATIVE_DATETIME},
-	{"stack", NATIVE_U64},	  {"host", NATIVE_U64},
-	{"src", NATIVE_U64},	  {"ts", NATIVE_U16},
-	{"lead", NATIVE_U32},	  VALUES,
+	{"service", NATIVE_WORD},
+	{"version", NATIVE_WORD},
+	{"kind", NATIVE_U64},
+	{"h", NATIVE_DATETIME},
+	{"stack", NATIVE_U64},
+	{"src", NATIVE_U64},
+	{"second", NATIVE_U8},
+	{"host", NATIVE_U64},
+	{"minute", NATIVE_U8},
+	{"lead", NATIVE_U32},
+	VALUES,
 	{"unit", NATIVE_I64},
 };
 
@@ -91,8 +97,9 @@ int fleet_time_of(const struct sink_window *window, struct fleet_time *out)
 
 	if (second > UINT32_MAX || window->seq - second > UINT32_MAX)
 		return -ERANGE;
-	out->ts = (uint16_t)(second % SECONDS_PER_HOUR);
-	out->h = (uint32_t)second - out->ts;
+	out->second = (uint8_t)(second % SECONDS_PER_MINUTE);
+	out->minute = (uint8_t)(second % SECONDS_PER_HOUR / SECONDS_PER_MINUTE);
+	out->h = (uint32_t)(second - second % SECONDS_PER_HOUR);
 	out->lead = (uint32_t)(window->seq - second);
 	return 0;
 }
@@ -211,9 +218,10 @@ void fleet_add_sample(struct native_block *block, const struct fleet_names *name
 	native_add(block, kind);
 	native_add(block, time->h);
 	native_add(block, sample->stack);
-	native_add(block, names->host);
 	native_add(block, sample->src);
-	native_add(block, time->ts);
+	native_add(block, time->second);
+	native_add(block, names->host);
+	native_add(block, time->minute);
 	native_add(block, time->lead);
 	add_values(block, stored, value_cnt);
 	native_add(block, has_unit ? (uint64_t)types->period : 0);

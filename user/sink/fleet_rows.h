@@ -25,10 +25,10 @@ enum fleet_block {
 /* What each block's rows consist of. */
 extern const struct native_table fleet_row_tables[FLEET_BLOCK_CNT];
 
-/* When a window is: h + ts + lead is its seq. */
+/* When a window is: h + 60 * minute + second + lead is its seq. */
 struct fleet_time {
 	uint32_t h; /* seconds since 1970 */
-	uint16_t ts;
+	uint8_t minute, second;
 	uint32_t lead;
 };
 
