@@ -188,15 +188,18 @@ const size_t fleet_table_cnt = sizeof(fleet_tables) / sizeof(*fleet_tables);
 	"CODEC(ZSTD(3)), MODIFY COLUMN v2 Int64 CODEC(ZSTD(1)), MODIFY COLUMN v3 Int64 "         \
 	"CODEC(ZSTD(1)), MODIFY COLUMN v Array(Int64) CODEC(ZSTD(1))"
 
-/* What the columns of samples and others are stored as, where the server has codecs. */
+/*
+ * What the columns of samples and others are stored as, where the server has codecs. Those that
+ * most questions read, and zstd is slow to unpack (short matches), take some more bytes instead.
+ */
 static const char *const codecs[] = {
 	"samples MODIFY COLUMN h DateTime('UTC') CODEC(Delta(4), ZSTD(1)), "
-	"MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), MODIFY COLUMN host UInt64 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), MODIFY COLUMN host UInt64 CODEC(LZ4HC(9)), "
 	"MODIFY COLUMN src UInt64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN second UInt8 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN minute UInt8 CODEC(Delta(1), ZSTD(1)), "
 	"MODIFY COLUMN lead UInt32 CODEC(ZSTD(1)), MODIFY COLUMN kind UInt64 CODEC(ZSTD(1)), "
-	"MODIFY COLUMN n Int64 CODEC(ZSTD(3)), MODIFY COLUMN v1 Int64 CODEC(ZSTD(1)), "
+	"MODIFY COLUMN n Int64 CODEC(T64, ZSTD(1)), MODIFY COLUMN v1 Int64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN v2 Int64 CODEC(ZSTD(1)), MODIFY COLUMN v3 Int64 CODEC(ZSTD(1)), "
 	"MODIFY COLUMN v Array(Int64) CODEC(ZSTD(1)), MODIFY COLUMN unit Int64 CODEC(ZSTD(1))",
 	"stacks MODIFY COLUMN stack UInt64 CODEC(ZSTD(1)), "
