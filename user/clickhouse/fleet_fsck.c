@@ -25,9 +25,15 @@ enum {
 
 #define NSEC_PER_DAY (86400 * NSEC_PER_SEC)
 
-/* How far a host's chain was followed. */
+/* Windows of a host each of which follows on the one before. */
+struct run {
+	uint64_t host, seq, prev_seq, last_seq; /* seq, prev_seq: of the first one */
+};
+
+/* The run that a host's latest window is of. */
 struct link {
-	uint64_t host, last_seq;
+	uint64_t host;
+	size_t run;
 };
 
 /* What numbers are called. */
@@ -46,6 +52,9 @@ struct check {
 	struct fleet_fsck *result;
 	struct buf *out, sql, answer;
 	uint32_t day; /* since 1970 */
+	bool is_part; /* there may be other days than those that are looked at */
+	struct run *runs; /* owned */
+	size_t run_cnt, run_cap;
 	struct link *links; /* owned */
 	size_t link_cnt, link_cap;
 	struct hmap by_host;
@@ -309,6 +318,13 @@ static int check_dictionary(struct check *check)
 
 /* --- Chains --- */
 
+/*
+ * A day has its windows in their order, but a clock that was set back over midnight goes on in a
+ * day that was read before: so runs are put together when all days were read.
+ *
+ *	20th	..199		208..214, the first of which follows on 207
+ *	21st	200..207, the first of which follows on 199
+ */
 static bool is_link(const void *owner, uint32_t index, const void *key)
 {
 	return ((const struct link *)owner)[index].host == *(const uint64_t *)key;
@@ -338,20 +354,81 @@ static int follow(struct check *check, uint64_t host, uint64_t seq, uint64_t las
 
 	if (!link)
 		return -ENOMEM;
-	/* What was before the first day is not looked at. */
-	if (!is_new && prev_seq > link->last_seq)
-		finding(check,
-			"window %s/%" PRIu64 ": follows on %" PRIu64 ", but %" PRIu64
-			" is before it: windows are missing",
-			name_of(&check->hosts, host), seq, prev_seq, link->last_seq);
-	else if (!is_new && prev_seq < link->last_seq)
-		finding(check,
-			"window %s/%" PRIu64 ": follows on %" PRIu64 ", but %" PRIu64
-			" is before it: windows are there twice",
-			name_of(&check->hosts, host), seq, prev_seq, link->last_seq);
-	if (last_seq > link->last_seq)
-		link->last_seq = last_seq;
+	if (!is_new && check->runs[link->run].last_seq == prev_seq) {
+		check->runs[link->run].last_seq = last_seq;
+		return 0;
+	}
+	if (array_reserve(&check->runs, &check->run_cap, check->run_cnt + 1, sizeof(*check->runs)))
+		return -ENOMEM;
+	link->run = check->run_cnt++;
+	check->runs[link->run] = (struct run){host, seq, prev_seq, last_seq};
 	return 0;
+}
+
+static int compare_runs(const void *left_ptr, const void *right_ptr)
+{
+	const struct run *left = left_ptr, *right = right_ptr;
+
+	if (left->host != right->host)
+		return left->host < right->host ? -1 : 1;
+	return left->seq < right->seq ? -1 : left->seq > right->seq;
+}
+
+/* Do windows of days that are not looked at lead from seq @from of @host to @to? */
+static int lead_elsewhere(struct check *check, uint64_t host, uint64_t from, uint64_t to, bool *out)
+{
+	struct reader rd;
+	uint64_t length;
+	int err;
+
+	buf_printf(&check->sql,
+		   "SELECT toUInt64(sum(last_seq - prev_seq)) FROM batches FINAL WHERE kind = 0 "
+		   "AND host = %" PRIu64 " AND prev_seq >= %" PRIu64 " AND last_seq <= %" PRIu64,
+		   host, from, to);
+	err = ask(check, &rd);
+	if (err)
+		return err;
+	length = reader_u64(&rd);
+	*out = length == to - from;
+	return rd.err;
+}
+
+/* @run begins behind @last_seq, which is the largest of its host before it. */
+static int check_joint(struct check *check, const struct run *run, uint64_t last_seq)
+{
+	bool is_elsewhere = false;
+	int err = 0;
+
+	if (run->prev_seq > last_seq && check->is_part)
+		err = lead_elsewhere(check, run->host, last_seq, run->prev_seq, &is_elsewhere);
+	if (!err && !is_elsewhere && run->prev_seq != last_seq)
+		finding(check,
+			"window %s/%" PRIu64 ": follows on %" PRIu64 ", but %" PRIu64
+			" is before it: windows are %s",
+			name_of(&check->hosts, run->host), run->seq, run->prev_seq, last_seq,
+			run->prev_seq > last_seq ? "missing" : "there twice");
+	return err;
+}
+
+/* What was before a host's first window is not looked at. */
+static int check_joints(struct check *check)
+{
+	uint64_t last_seq = 0;
+	int err = 0;
+
+	if (check->run_cnt)
+		qsort(check->runs, check->run_cnt, sizeof(*check->runs), compare_runs);
+	for (size_t i = 0; i < check->run_cnt && !err; i++) {
+		const struct run *run = &check->runs[i];
+
+		if (!i || run[-1].host != run->host)
+			last_seq = 0;
+		else
+			err = check_joint(check, run, last_seq);
+		if (run->last_seq > last_seq)
+			last_seq = run->last_seq;
+	}
+	return err;
 }
 
 /* The chains of the hosts whose number modulo @of is @part. */
@@ -470,7 +547,10 @@ static int list_days(struct check *check, uint64_t from_day, uint64_t to_day, ui
 int fleet_fsck(struct ch_client *client, uint64_t from_ns, uint64_t to_ns,
 	       struct fleet_fsck *result, struct buf *out)
 {
-	struct check check = {.client = client, .result = result, .out = out};
+	struct check check = {.client = client,
+			      .result = result,
+			      .out = out,
+			      .is_part = from_ns > 0 || to_ns != UINT64_MAX};
 	_cleanup_free_ uint16_t *days = NULL;
 	const uint64_t last_day = to_ns / NSEC_PER_DAY;
 	size_t cnt = 0;
@@ -491,6 +571,9 @@ int fleet_fsck(struct ch_client *client, uint64_t from_ns, uint64_t to_ns,
 		check.day = days[i];
 		err = check_day(&check);
 	}
+	if (!err)
+		err = check_joints(&check);
+	free(check.runs);
 	free(check.links);
 	hmap_deinit(&check.by_host);
 	names_deinit(&check.hosts);
