@@ -298,8 +298,10 @@ static void explain_status(const struct remote *remote, uint32_t status, const s
 			   struct buf *why)
 {
 	const struct remote_kind *kind = remote->kind;
-	const size_t shown = answer->len < SHOWN_BYTES ? answer->len : SHOWN_BYTES;
+	size_t shown = answer->len < SHOWN_BYTES ? answer->len : SHOWN_BYTES;
 
+	while (shown && answer->data[shown - 1] == '\n')
+		shown--;
 	buf_printf(why, "HTTP status %u", status);
 	if (shown) {
 		buf_add_str(why, ": ");

@@ -459,7 +459,10 @@ static bool check_head(struct exchange *exchange, const char *method)
 	if (!exchange->target_err)
 		exchange->route = route_of(exchange);
 	if (!is_let_in(exchange))
-		fail(exchange, 401, "a token is needed (Authorization: Bearer TOKEN)");
+		fail(exchange, 401,
+		     header_of(exchange, "Authorization")
+			     ? "the token is wrong"
+			     : "a token is needed (Authorization: Bearer TOKEN)");
 	else if (exchange->target_err == -ENOMEM)
 		fail(exchange, 503, strerror(ENOMEM));
 	else if (exchange->target_err)
