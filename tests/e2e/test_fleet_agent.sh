@@ -11,6 +11,7 @@ set -u
 have clickhouse-server || { skip "agents that ship" "no clickhouse-server"; exit 0; }
 unset http_proxy https_proxy
 compile hits hits.c -DCOUNT=100000L -DPER_SECOND=4000L -DDEPTHS=1
+compile more hits.c -DCOUNT=20000L -DPER_SECOND=4000L -DDEPTHS=1
 store=$TMPDIR/store.db
 pins=/sys/fs/bpf/bpfprof-fleet-$$
 ch_configure || exit 1
@@ -20,7 +21,7 @@ printf '[sink fleet]\nurl = %s\nmax-rate = 8M\n' "$url" >"$TMPDIR/agent.conf"
 agent=("$bpfprof" agent --config "$TMPDIR/agent.conf" --store "$store" --pin-dir "$pins" --no-off-cpu --interval 1s -F 19
 	-e "uprobe:$TMPDIR/bin/hits:hit")
 # shellcheck disable=SC2154 # of clickhouse.sh
-trap '"$bpfprof" agent --detach --pin-dir "$pins" >>"$log" 2>&1; ch_kill; stop_loads; rm -rf "$tmp"' EXIT
+trap '"$bpfprof" agent --detach --pin-dir "$pins" >>"$log" 2>&1; ch_kill; stop_loads; umount "$TMPDIR/small" 2>/dev/null; rm -rf "$tmp"' EXIT
 
 # hits_in_fleet: what the samples say.
 hits_in_fleet()
@@ -113,4 +114,43 @@ kill -TERM "$agent_pid"
 check "the agent ends" ends "$agent_pid"
 check "fsck finds nothing" "$bpfprof" store fsck --store "$url"
 check "--detach ends what went on" "$bpfprof" agent --detach --pin-dir "$pins"
+
+# --- A store whose disk is full ---
+
+# small_agent: with a store there.
+small_agent()
+{
+	agent=("$bpfprof" agent --store "$small/store.db" --sink "$url" --pin-dir "$pins" --no-off-cpu --interval 1s -F 19
+		-e "uprobe:$TMPDIR/bin/more:hit")
+	begin_agent --listen none
+}
+
+# more_in_fleet: what the samples say of the other program.
+more_in_fleet()
+{
+	ch_sql fleet "SELECT toInt64(sum(n)) FROM samples FINAL WHERE kind IN (SELECT kind FROM kinds WHERE name LIKE '%hit%')
+		AND host NOT IN (SELECT host FROM hosts WHERE id = '$first_host')"
+}
+
+small=$TMPDIR/small
+mkdir "$small"
+if mount -t tmpfs -o size=4m none "$small" 2>>"$log"; then
+	first_host=$(ch_sql fleet "SELECT id FROM hosts FINAL")
+	check "an agent whose disk is small" small_agent
+	sleep 2
+	cat /dev/zero >"$small/ballast" 2>>"$log"
+	check "... and full, while a function is called" more
+	check "... it says so" grep -E "No space left on device|disk is full" "$TMPDIR/agent.err"
+	rm "$small/ballast"
+	# Two windows, so that the last call is in one that was stored.
+	sleep 2.5
+	kill -TERM "$agent_pid"
+	check "there is room again, and the agent ends" ends "$agent_pid"
+	check "each call is in the fleet once" is "$(more_in_fleet) == 20000"
+	check "fsck finds nothing" "$bpfprof" store fsck --store "$url"
+	check "... in the agent's store, either" "$bpfprof" store fsck --store "$small/store.db"
+	umount "$small"
+else
+	skip "an agent whose disk is small" "no tmpfs can be mounted"
+fi
 exit $status

@@ -15,7 +15,7 @@ store=$tmp/store.db
 mkdir -p "$out"
 children=()
 # shellcheck disable=SC2154 # of clickhouse.sh
-trap 'kill "${children[@]}" 2>/dev/null; ch_kill; wait 2>/dev/null; rm -rf "$tmp"' EXIT
+trap 'kill "${children[@]}" 2>/dev/null; ch_kill; wait 2>/dev/null; umount "$ch_folder/data" 2>/dev/null; rm -rf "$tmp"' EXIT
 unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD
 LDFLAGS="${LDFLAGS:-} -lsqlite3 -lzstd -lm" build_driver fleet_store tests/e2e/fleet_store.c
 
@@ -187,6 +187,39 @@ echo "# $cut answers cut, $passed passed" >>"$log"
 holds "... many of them" [ "$cut" -gt 10 ]
 holds "every sum is the recorded one" same "$(sums cuts)" "$(total "$out/first" "$out/second")"
 holds "fsck finds nothing" whole cuts
+
+# --- Full ---
+
+# fill KIB: the server's disk, but for so much.
+fill()
+{
+	local free
+	free=$(df --output=avail -k "$ch_folder/data" | tail -n 1)
+	head -c "$(((free - $1) * 1024))" /dev/zero >"$ch_folder/data/ballast"
+}
+
+# kept_for_room: the store is not taken, for that reason, and stays where it is.
+kept_for_room()
+{
+	bpfprof_into 1 full store ship --store "$store" --to "$(url full)" && told "No space left on device" full.err
+}
+
+if [ "$(id -u)" = 0 ] && ch_kill && mount -t tmpfs -o size=64m none "$ch_folder/data" 2>>"$log"; then
+	holds "a server whose disk is small" ch_start
+	holds "... is given tables" fresh full "$store"
+	holds "... and is full soon" fill 500
+	holds "what it has no room for stays" kept_for_room
+	holds "... some of which is there" [ "$(ch_sql full "SELECT count() FROM samples")" -gt 0 ]
+	rm "$ch_folder/data/ballast"
+	holds "there is room again" ship_to_end full
+	holds "every sum is the recorded one" same "$(sums full)" "$(total "$out/first" "$out/second")"
+	holds "fsck finds nothing" whole full
+	ch_kill
+	umount "$ch_folder/data"
+	ch_start >>"$log"
+else
+	skip "a server whose disk is full" "no tmpfs can be mounted"
+fi
 
 # --- What is lost is told ---
 
