@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""cutting_proxy.py PORT SERVER_PORT SEED [SHARE]: a server's answers to inserts, or a relay's to messages, many of which do not arrive
+"""cutting_proxy.py PORT SERVER_PORT SEED [SHARE [LOG]]: a server's answers to inserts, or a relay's to messages, many of which do not arrive
 
 Each request is passed on to the server, and its answer waited for. Where the request was one of those, the answer is then
 thrown away, and the connection ended, in two of three cases, or that share of them: what was inserted is there, and nobody knows.
+LOG gets a line for each statement that has the body to itself.
 """
 import http.client
 import http.server
@@ -13,6 +14,7 @@ import sys
 SERVER_PORT = int(sys.argv[2])
 CHANCE = random.Random(int(sys.argv[3]))
 SHARE = float(sys.argv[4]) if len(sys.argv) > 4 else 2 / 3
+LOG = sys.argv[5] if len(sys.argv) > 5 else None
 COUNTS = {"passed": 0, "cut": 0}
 
 
@@ -21,6 +23,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if LOG and "query=INSERT" not in self.path:
+            with open(LOG, "a", encoding="utf-8") as log:
+                log.write(" ".join(body.decode(errors="replace").split()) + "\n")
         server = http.client.HTTPConnection("127.0.0.1", SERVER_PORT, timeout=60)
         headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
         server.request("POST", self.path, body, headers)

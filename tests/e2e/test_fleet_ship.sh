@@ -116,6 +116,42 @@ holds "... it is the same" same "$(sums fleet) $(ch_sql fleet "SELECT count() FR
 	"$(cat "$out/first") $rows_before"
 holds "fsck finds nothing" whole fleet
 
+# --- One statement for each day ---
+
+# fsck_of_days STATUS: by way of a proxy that notes what is asked.
+fsck_of_days()
+{
+	: >"$out/asked"
+	bpfprof_into "$1" fsck store fsck --store "clickhouse://127.0.0.1:$proxy_port/days"
+}
+
+# proofs: statements that hold samples against the ledger
+proofs()
+{
+	grep "FROM samples FINAL" "$out/asked" | grep -c "FROM batches FINAL"
+}
+
+for first in 1 8641 17281; do
+	"$tmp/fleet_store" "$tmp/days.db" $first 5 >>"$out/days" || exit 1
+done
+proxy_port=$(free_port)
+python3 tests/e2e/cutting_proxy.py "$proxy_port" "$ch_port" 1 0 "$out/asked" 2>"$out/proxy" &
+children+=($!)
+await "$proxy_port"
+holds "three days are shipped" eval 'fresh days "$tmp/days.db" && bp store ship --store "$tmp/days.db" --to "$(url days)"'
+holds "every sum is the recorded one" same "$(sums days)" "$(total "$out/days")"
+holds "fsck finds nothing" fsck_of_days 0
+holds "... by one statement for each day" [ "$(proofs) $(grep -c "samples FINAL" "$out/asked")" = "3 3" ]
+ch_sql days "INSERT INTO samples SELECT * FROM samples WHERE toDate(h) = '2026-11-21' LIMIT 1"
+holds "a row that is there twice" [ "$(ch_sql days "SELECT count() - (SELECT count() FROM samples FINAL) FROM samples")" = 1 ]
+holds "... counts once" same "$(sums days)" "$(total "$out/days")"
+holds "... which fsck proves" fsck_of_days 0
+ch_sql days "INSERT INTO samples SELECT service, version, kind, h, stack, src, second, host, minute, lead + 1, n, v1, v2, v3, v, unit FROM samples
+	WHERE toDate(h) = '2026-11-21' LIMIT 1"
+holds "one that is, as if of another window" fsck_of_days 1
+holds "... is found, once" [ "$(grep -c "rows of samples, which the ledger does not have" "$out/fsck")" = 1 ]
+holds "... by as many" [ "$(proofs)" = 3 ]
+
 # --- Killed, cut ---
 
 # ship_to_end DATABASE: until it says that all is there; what it takes goes to $tries.
