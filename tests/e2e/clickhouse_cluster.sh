@@ -61,7 +61,7 @@ replica()
 	echo "<replica><host>127.0.0.1</host><port>$((node_ports[$1] + 1))</port></replica>"
 }
 
-# node_configure NODE WINDOW: among how many blocks it looks for one that comes again.
+# node_configure NODE [WINDOW]: among how many blocks it looks for one that comes again, where that is not the server's own.
 node_configure()
 {
 	local folder=$cluster_folder/$1 port=${node_ports[$1]}
@@ -80,7 +80,7 @@ node_configure()
 		<session_timeout_ms>2000</session_timeout_ms></zookeeper>
 		<distributed_ddl><path>/clickhouse/task_queue/ddl</path></distributed_ddl>
 		<macros><shard>$((($1 + 1) / 2))</shard><replica>$1</replica></macros>
-		<merge_tree><replicated_deduplication_window>$2</replicated_deduplication_window></merge_tree>
+		${2:+<merge_tree><replicated_deduplication_window>$2</replicated_deduplication_window></merge_tree>}
 		<remote_servers><two_by_two>
 		<shard><internal_replication>true</internal_replication>$(replica 1)$(replica 2)</shard>
 		<shard><internal_replication>true</internal_replication>$(replica 3)$(replica 4)</shard>
@@ -113,8 +113,8 @@ cluster_configure()
 	END
 	node_configure 1 0
 	node_configure 2 0
-	node_configure 3 100
-	node_configure 4 100
+	node_configure 3
+	node_configure 4
 }
 
 # node_sql NODE SQL [DATABASE]: its answer.

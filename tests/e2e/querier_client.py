@@ -19,6 +19,7 @@ import urllib.error
 import urllib.request
 
 import sink_wire
+from protoc import Protoc
 
 NOON, MINUTE = 1795176000, 60
 CPU, SAMPLES = "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "process_cpu:samples:count:cpu:nanoseconds"
@@ -26,6 +27,7 @@ OFF_CPU = "off_cpu:off_cpu:nanoseconds:off_cpu:nanoseconds"
 WAITS = "off_cpu:waits:count:off_cpu:nanoseconds"
 url, truth_path, bpfprof, store = sys.argv[1:5]
 failures = 0
+published = Protoc("QUERIER_PROTOS", "querier/v1/querier.proto")
 
 # --- protobuf, of its own: messages as {name: (number, kind)} from the published files ---
 
@@ -167,10 +169,17 @@ def post(call, body, content_type, headers=()):
         return error.code, error.headers, error.read()
 
 
+def message_of(call, direction):
+    """What the published files call it."""
+    if call == "SelectMergeProfile" and direction == "Response":
+        return "google.v1.Profile"
+    return "%s.v1.%s%s" % ("types" if call in ("LabelNames", "LabelValues", "GetProfileStats") else "querier", call, direction)
+
+
 def ask(call, **values):
     """The answer, which is the same in every form."""
     asked, answered = CALLS[call]
-    body = encode(asked, values)
+    body = published.again(message_of(call, "Request"), encode(asked, values))
     forms = [("application/json", json.dumps(to_json(values)).encode(), []),
              ("application/proto", body, []),
              ("application/proto", gzip.compress(body), [("Content-Encoding", "gzip"), ("Accept-Encoding", "gzip")])]
@@ -180,6 +189,8 @@ def ask(call, **values):
         if status != 200:
             raise ValueError("%s %s: %d %s" % (call, values, status, reply[:300]))
         assert told["Content-Type"] == content_type, told["Content-Type"]
+        if content_type == "application/proto":
+            reply = published.again(message_of(call, "Response"), reply)
         if not answered:
             answers.append(reply)
         elif content_type == "application/json":
@@ -526,6 +537,8 @@ def main():
     for check in [check_brief, check_diff, check_profile, check_max_nodes] if brief else \
             [check_lists, check_flames, check_query, check_max_nodes, check_diff, check_profile, check_series, check_errors]:
         check()
+    if published.folder:
+        case("messages are those of the published files", published.messages > 100, True)
     return failures > 0
 
 

@@ -28,12 +28,15 @@ import sys
 import threading
 import time
 
+from protoc import Protoc
 from sink_pyroscope import read_push
 from sink_otlp import read_export
 from sink_wire import Bad, need
 
 POISON = range(1795176300 * 10**9, 1795176360 * 10**9)
 AT = {"busy": {1, 9}, "down": {3, 11}, "error": {5}, "cut": {6, 13}, "reject": {8}, "old": {15}}
+EXPORT = "opentelemetry.proto.collector.profiles.v1development.ExportProfilesServiceRequest"
+PUBLISHED = Protoc("OTLP_PROTOS", "opentelemetry/proto/collector/profiles/v1development/profiles_service.proto")
 PATHS = {
     "/push.v1.PusherService/Push": ("application/proto", read_push),
     "/below/push.v1.PusherService/Push": ("application/proto", read_push),
@@ -98,7 +101,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         need(self.headers["Content-Type"] == content_type, f"Content-Type {self.headers['Content-Type']}")
         packed = self.headers["Content-Encoding"] == "gzip"
         State.facts["packed"] += packed
-        return list(reader(gzip.decompress(body) if packed else body))
+        body = gzip.decompress(body) if packed else body
+        if reader == read_export:
+            body = PUBLISHED.again(EXPORT, body)
+            State.facts["published"] = PUBLISHED.messages
+        return list(reader(body))
 
     def take(self, body):
         State.facts["requests"] += 1

@@ -69,6 +69,8 @@ for scheme in pyroscope otlp; do
 	holds "... all of it" told "sink '${url/+/.}.*': 120 windows" sent.err
 	holds "every sum is the store's" same "$(what)" "$truth"
 	holds "every request is valid, and none is there twice" eval 'clean && [ "$(fact again)" = 0 ]'
+	[ $scheme$([ -z "${OTLP_PROTOS:-}" ] || echo protoc) != otlpprotoc ] ||
+		holds "... by the published files, too" [ "$(fact published)" -gt 0 ]
 
 	serve busy down cut old reject "${errors[@]}"
 	url=$scheme+http://127.0.0.1:$port
