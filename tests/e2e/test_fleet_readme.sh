@@ -153,7 +153,7 @@ check "another one has a wrong token" counted
 check "calls are counted" hits
 sleep 1
 check "it ends" ended
-check "... and says what is wrong" grep "sink 'relay.https://localhost.*': .*HTTP status 401: the token is wrong: .*RELAY_PASSWORD" "$TMPDIR/agent.err"
+check "... and says what is wrong" grep "sink 'relay.https://localhost.*': .*HTTP status 401: this token is not known: .*RELAY_PASSWORD" "$TMPDIR/agent.err"
 check "... but not the token" bash -c '! grep -q 0123456789abcdef "$1"' _ "$TMPDIR/agent.err"
 RELAY_PASSWORD=$token
 check "none of the calls is in the fleet" hits_are 0

@@ -322,7 +322,7 @@ as()
 }
 
 holds "no token" is_kept "$tmp/store1.db" "${safe/:TOKEN@/}" "HTTP status 401: a token is needed"
-holds "a wrong token" is_kept "$tmp/store1.db" "$(as 0123456789abcdef-wrong)" "HTTP status 401: the token is wrong: .*RELAY_PASSWORD"
+holds "a wrong token" is_kept "$tmp/store1.db" "$(as 0123456789abcdef-wrong)" "HTTP status 401: this token is not known: .*RELAY_PASSWORD"
 holds "... is not shown" bash -c '! grep -q wrong "$1"' _ "$out/kept.err"
 holds "another host's token" is_kept "$tmp/store1.db" "$(as 0123456789abcdef-beta)" \
 	"HTTP status 403: this token may not speak for host 'alpha'"

@@ -461,7 +461,7 @@ static bool check_head(struct exchange *exchange, const char *method)
 	if (!is_let_in(exchange))
 		fail(exchange, 401,
 		     header_of(exchange, "Authorization")
-			     ? "the token is wrong"
+			     ? "this token is not known"
 			     : "a token is needed (Authorization: Bearer TOKEN)");
 	else if (exchange->target_err == -ENOMEM)
 		fail(exchange, 503, strerror(ENOMEM));
