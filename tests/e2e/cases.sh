@@ -73,21 +73,30 @@ store.commit()' "$forgetful" || return
 	done
 }
 
+# free_ports COUNT STEP: that many ports, behind each of which STEP - 1 others are free, too. Not of the range that
+# connections of other programs take theirs from: one would be taken before its server begins.
+free_ports()
+{
+	python3 -c '
+import random, socket, sys
+count, step = map(int, sys.argv[1:])
+with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+    end = int(file.read().split()[0])
+held = []
+while count:
+    port = random.randrange(end // 3, end - step)
+    try:
+        held += [socket.create_server(("127.0.0.1", port + i)) for i in range(step)]
+    except OSError:
+        continue
+    print(port)
+    count -= 1' "$@"
+}
+
 # A port that is free now, and the one behind it.
 free_port()
 {
-	python3 -c '
-import socket
-while True:
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("127.0.0.1", 0))
-        port = one.getsockname()[1]
-        try:
-            two.bind(("127.0.0.1", port + 1))
-        except OSError:
-            continue
-        print(port)
-        break'
+	free_ports 1 2
 }
 
 # bpfprof_into STATUS NAME ARG...: stdout into $out/NAME, stderr into $out/NAME.err, and that exit status.

@@ -9,24 +9,6 @@ zk_pid=
 node_pids=(0 0 0 0 0)
 node_ports=(0 0 0 0 0) # of HTTP; behind it those of the native protocol and between servers
 
-# ports COUNT STEP: that many, behind each of which STEP - 1 others are free, too.
-ports()
-{
-	python3 -c '
-import socket, sys
-count, step = map(int, sys.argv[1:])
-held = []
-while count:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port = one.getsockname()[1]
-    try:
-        held += [socket.create_server(("127.0.0.1", port + i)) for i in range(step)]
-    except (OSError, OverflowError):
-        continue
-    print(port)
-    count -= 1' "$@"
-}
-
 # It listens before it serves: a ClickHouse that begins meanwhile ends, and a question may get no answer at all.
 zk_serves()
 {
@@ -102,8 +84,8 @@ node_configure()
 cluster_configure()
 {
 	mkdir -p "$cluster_folder/zk"
-	zk_port=$(ports 1 1) || return
-	mapfile -t -O 1 node_ports < <(ports 4 3)
+	zk_port=$(free_ports 1 1) || return
+	mapfile -t -O 1 node_ports < <(free_ports 4 3)
 	cat >"$cluster_folder/zoo.cfg" <<-END
 		tickTime=500
 		dataDir=$cluster_folder/zk
