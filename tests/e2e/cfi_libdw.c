@@ -42,7 +42,10 @@ enum {
 #define RANDOM_SEED 88172645463325252ULL
 
 /* Differences by their cause. */
-enum { PLT_PUSH_BYTES = 16 };
+enum {
+	PLT_PUSH_BYTES = 16,
+	ENTRY_INSN_BYTES = 4, /* any of aarch64, and x86's endbr64 */
+};
 
 enum difference {
 	DIFF_UNSUPPORTED, /* listed: no rule can say it; the row says so */
@@ -53,7 +56,7 @@ enum difference {
 			   strlen): libdw takes the scratch register for lost, it is where the
 			   return address is */
 	DIFF_HIDDEN_PUSH, /* aarch64: the CFA is higher by what the PLT has pushed */
-	DIFF_ENTRY, /* aarch64: the first instruction of _start is the bottom, too */
+	DIFF_ENTRY, /* the first instruction of _start is the bottom, too */
 	DIFF_WRONG,
 	DIFF_CNT,
 };
@@ -152,6 +155,19 @@ static uint64_t off_of(const struct elf_segment *segment, uint64_t vaddr)
 	return vaddr - segment->vaddr + segment->file_off;
 }
 
+/* By libdw, is there no caller at @pc? */
+static bool is_bottom(const struct file *file, uint64_t pc)
+{
+	struct step step = {.is_end = false};
+	Dwarf_Frame *frame = NULL;
+
+	if (libdw_frame(file, pc, &frame) <= 0)
+		return false;
+	step_by_libdw(file->arch, frame, pc, &step);
+	free(frame);
+	return step.is_end;
+}
+
 /* Compare at @pc; the answer stands for @bytes bytes. */
 static void compare(const struct file *file, const struct elf_segment *segment, uint64_t pc,
 		    Dwarf_Frame *frame, uint64_t bytes)
@@ -186,8 +202,8 @@ static void compare(const struct file *file, const struct elf_segment *segment, 
 	else if (file->arch == &cfi_arch_aarch64 && ours.cfa == theirs.cfa + PLT_PUSH_BYTES &&
 		 ours.ra == theirs.ra && ours.fp == theirs.fp && !ours.is_unknown)
 		kind = DIFF_HIDDEN_PUSH;
-	else if (file->arch == &cfi_arch_aarch64 && ours.is_end &&
-		 pc - file->sections.entry_vaddr < 4)
+	else if (ours.is_end && pc - file->sections.entry_vaddr < ENTRY_INSN_BYTES &&
+		 is_bottom(file, file->sections.entry_vaddr + ENTRY_INSN_BYTES))
 		kind = DIFF_ENTRY;
 	frame_describe(file->arch, frame, text);
 	note(file, pc, kind, text, bytes);

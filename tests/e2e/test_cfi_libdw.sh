@@ -46,6 +46,24 @@ at_least "99 % of rows are inline" inline_percent 99
 fixture ".debug_frame" gcc -O2 -g -fno-asynchronous-unwind-tables
 at_least ".debug_frame was read" fdes 10
 fixture "clang -O0" clang -O0
+cat >"$tmp/entry.s" <<'END'
+	.globl _start
+_start:	.cfi_startproc
+	endbr64
+	.cfi_undefined rip
+	xor %ebp, %ebp
+	hlt
+	.cfi_endproc
+	.cfi_startproc
+	.skip 100000, 0x90
+	ret
+	.cfi_endproc
+END
+if [ "$(uname -m)" = x86_64 ]; then
+	gcc -nostdlib -static -o "$tmp/entry" "$tmp/entry.s" 2>"$log"
+	check "a landing pad at the entry point" "$tmp/entry"
+	at_least "... is the bottom, too" bytes_entry 4
+fi
 cp "$libc" "$tmp/sectionless"
 # e_shoff, and e_shentsize to e_shstrndx
 head -c 8 /dev/zero | dd of="$tmp/sectionless" bs=1 seek=40 conv=notrunc 2>/dev/null

@@ -130,7 +130,8 @@ static void put_row(void *ctx, uint64_t vaddr, const struct cfi_state *state)
 		struct cfi_state shifted = state_shifted(state, builder->cfa_shift);
 
 		rule16 = rule16_of_state(&table->rules, builder->cie, &shifted);
-		/* aarch64's _start says that it is the bottom from its second instruction on. */
+		/* Some say of _start that it is the bottom from its second instruction on: behind
+		 * the landing pad (endbr64), and on aarch64. */
 		if (state->ra.how == CFI_UNDEFINED && builder->last_off != UINT64_MAX &&
 		    builder->last_off == builder->entry_off)
 			rows_put(&table->rows, builder->last_off, rule16);
