@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Any event is a trigger: tracepoints, probes of user code and software events count to the unit, with the right stacks.
 # timeout: 300
-# beside others
 set -u
 . tests/e2e/live.sh
 build_helpers
