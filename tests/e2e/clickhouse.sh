@@ -76,3 +76,10 @@ ch_mutated()
 	ch_sql "$1" "SELECT * FROM system.mutations WHERE NOT is_done FORMAT Vertical"
 	return 1
 }
+
+# hits_in_fleet: how often the function that is called hit was, by the samples of database fleet.
+hits_in_fleet()
+{
+	ch_sql fleet "SELECT toInt64(sum(n)) FROM samples FINAL WHERE kind IN (SELECT kind FROM kinds WHERE name LIKE
+		'%hit%')"
+}

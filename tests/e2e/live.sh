@@ -379,6 +379,16 @@ agent_says()
 	return 1
 }
 
+# has_ended PID: within half a minute.
+has_ended()
+{
+	for _ in $(seq 300); do
+		kill -0 "$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 # --- Can this machine record at all? $must_record: else the test fails. ---
 
 build_helpers

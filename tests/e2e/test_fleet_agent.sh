@@ -23,27 +23,10 @@ agent=("$bpfprof" agent --config "$TMPDIR/agent.conf" --store "$store" --pin-dir
 # shellcheck disable=SC2154 # of clickhouse.sh
 trap '"$bpfprof" agent --detach --pin-dir "$pins" >>"$log" 2>&1; ch_kill; stop_loads; umount "$TMPDIR/small" 2>/dev/null; rm -rf "$tmp"' EXIT
 
-# hits_in_fleet: what the samples say.
-hits_in_fleet()
-{
-	ch_sql fleet "SELECT toInt64(sum(n)) FROM samples FINAL WHERE kind IN (SELECT kind FROM kinds WHERE name LIKE
-		'%hit%')"
-}
-
 # workers: processes that ship for our store.
 workers()
 {
 	pgrep -f "bpfprof agent --config $TMPDIR/agent.conf" | grep -vx "$agent_pid"
-}
-
-# ends PID: it has ended.
-ends()
-{
-	for _ in $(seq 300); do
-		kill -0 "$1" 2>/dev/null || return 0
-		sleep 0.1
-	done
-	return 1
 }
 
 check "a sink without a scheme is refused" bash -c '"$1" agent --check-config --sink 127.0.0.1 2>&1 |
@@ -70,7 +53,7 @@ check "each one after it goes on" is "$failures == 0 && $kills > 6"
 # Two windows, so that the last call is in one that was stored.
 sleep 2.5
 kill -TERM "$agent_pid"
-check "SIGTERM: the agent ends" ends "$agent_pid"
+check "SIGTERM: the agent ends" has_ended "$agent_pid"
 check "... well" wait "$agent_pid"
 check "... and so does all that shipped" bash -c 'sleep 1; ! pgrep -f "bpfprof agent --config $1/agent.conf"' _ "$TMPDIR"
 # Those whose keeper was killed, too, have left something, and so has who waits before the next try when the end comes.
@@ -78,7 +61,7 @@ for _ in 1 2 3 4 5; do
 	begin_agent --listen none >>"$log"
 	sleep 2
 	kill -TERM "$agent_pid"
-	ends "$agent_pid"
+	has_ended "$agent_pid"
 	[ "$(hits_in_fleet)" != 100000 ] || break
 done
 echo "# $kills kills, $(ch_sql fleet "SELECT count() FROM batches FINAL WHERE kind = 0") batches" >>"$log"
@@ -111,7 +94,7 @@ done
 check "... and gets what it lacks" is "${acked:-0} > 0"
 check "... which is said" grep "sink 'fleet': works again" "$TMPDIR/agent.err"
 kill -TERM "$agent_pid"
-check "the agent ends" ends "$agent_pid"
+check "the agent ends" has_ended "$agent_pid"
 check "fsck finds nothing" "$bpfprof" store fsck --store "$url"
 check "--detach ends what went on" "$bpfprof" agent --detach --pin-dir "$pins"
 
@@ -145,7 +128,7 @@ if mount -t tmpfs -o size=4m none "$small" 2>>"$log"; then
 	# Two windows, so that the last call is in one that was stored.
 	sleep 2.5
 	kill -TERM "$agent_pid"
-	check "there is room again, and the agent ends" ends "$agent_pid"
+	check "there is room again, and the agent ends" has_ended "$agent_pid"
 	check "each call is in the fleet once" is "$(more_in_fleet) == 20000"
 	check "fsck finds nothing" "$bpfprof" store fsck --store "$url"
 	check "... in the agent's store, either" "$bpfprof" store fsck --store "$small/store.db"

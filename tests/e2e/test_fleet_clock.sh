@@ -39,23 +39,6 @@ agent_at()
 	begin_agent --listen none
 }
 
-# hits_in_fleet: what the samples say.
-hits_in_fleet()
-{
-	ch_sql fleet "SELECT toInt64(sum(n)) FROM samples FINAL WHERE kind IN (SELECT kind FROM kinds WHERE name LIKE
-		'%hit%')"
-}
-
-# ends PID: it has ended.
-ends()
-{
-	for _ in $(seq 300); do
-		kill -0 "$1" 2>/dev/null || return 0
-		sleep 0.1
-	done
-	return 1
-}
-
 check "init" "$bpfprof" store init --store "$url"
 midnight=$(($(date -u -d 2026-11-21 +%s)))
 hour=3600 day=86400
@@ -70,7 +53,7 @@ wait "$hits_pid"
 # Two windows, so that the last call is in one that was stored.
 sleep 2.5
 kill -TERM "$agent_pid"
-check "it ends" ends "$agent_pid"
+check "it ends" has_ended "$agent_pid"
 check "what is left is shipped" "$bpfprof" store ship --store "$store" --to "$url"
 check "each call is in the fleet once" is "$(hits_in_fleet) == 120000"
 

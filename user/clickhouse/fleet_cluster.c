@@ -101,20 +101,16 @@ int fleet_cluster_use(struct ch_client *client, uint32_t *replicas)
 	return 0;
 }
 
-static const char *computed(const struct fleet_table *table)
-{
-	return table->computed ? table->computed : "";
-}
-
 void fleet_cluster_add_local(const struct fleet_table *table, const char *database,
 			     const char *cluster, struct buf *out)
 {
+	buf_printf(out, "CREATE TABLE IF NOT EXISTS `%s`.%s" FLEET_LOCAL " ON CLUSTER '%s'",
+		   database, table->name, cluster);
+	fleet_add_column_list(table, out);
 	buf_printf(out,
-		   "CREATE TABLE IF NOT EXISTS `%s`.%s" FLEET_LOCAL
-		   " ON CLUSTER '%s' (%s%s) ENGINE = ReplicatedReplacingMergeTree("
-		   "'/clickhouse/tables/{shard}/%s/%s', '{replica}'",
-		   database, table->name, cluster, table->columns, computed(table), database,
-		   table->path ? table->path : table->name);
+		   " ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/%s/%s', "
+		   "'{replica}'",
+		   database, table->path ? table->path : table->name);
 	if (*table->version)
 		buf_printf(out, ", %s", table->version);
 	buf_add_char(out, ')');
@@ -124,9 +120,9 @@ void fleet_cluster_add_local(const struct fleet_table *table, const char *databa
 void fleet_cluster_add_distributed(const struct fleet_table *table, const char *database,
 				   const char *cluster, struct buf *out)
 {
-	buf_printf(out,
-		   "CREATE TABLE IF NOT EXISTS `%s`.%s ON CLUSTER '%s' (%s%s) ENGINE = "
-		   "Distributed('%s', '%s', '%s" FLEET_LOCAL "', %s)",
-		   database, table->name, cluster, table->columns, computed(table), cluster,
+	buf_printf(out, "CREATE TABLE IF NOT EXISTS `%s`.%s ON CLUSTER '%s'", database, table->name,
+		   cluster);
+	fleet_add_column_list(table, out);
+	buf_printf(out, " ENGINE = Distributed('%s', '%s', '%s" FLEET_LOCAL "', %s)", cluster,
 		   database, table->name, table->shard);
 }

@@ -2,7 +2,7 @@
 #include "clickhouse/fleet_relayout.h"
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -25,26 +25,6 @@ static void add_everywhere(const char *cluster, struct buf *sql)
 {
 	if (*cluster)
 		buf_printf(sql, " ON CLUSTER '%s'", cluster);
-}
-
-/* Does the server have @table, with a column that is called @column? NULL: any. */
-static int has(struct ch_client *client, const char *cluster, const char *table, const char *column,
-	       bool *out)
-{
-	_cleanup_(buf_deinit) struct buf sql;
-	uint64_t cnt = 0;
-	int err;
-
-	buf_init(&sql, BUF_NO_MAX);
-	buf_printf(&sql,
-		   "SELECT count() FROM system.columns WHERE database = currentDatabase() AND "
-		   "table = '%s%s'",
-		   table, *cluster ? FLEET_LOCAL : "");
-	if (column)
-		buf_printf(&sql, " AND name = '%s'", column);
-	err = sql.err ? sql.err : ch_client_number(client, buf_cstr(&sql), &cnt);
-	*out = cnt > 0;
-	return err;
 }
 
 static int run(struct ch_client *client, const struct buf *sql)
@@ -77,12 +57,11 @@ static int drop(struct ch_client *client, const char *cluster, const char *table
 
 int fleet_relayout_begin(struct ch_client *client, const char *cluster)
 {
-	bool is_there = false, is_new = false;
-	int err = has(client, cluster, "samples", NULL, &is_there);
+	bool is_before = false;
+	int err = fleet_lacks_column(client, *cluster ? "samples" FLEET_LOCAL : "samples", "minute",
+				     &is_before);
 
-	if (!err && is_there)
-		err = has(client, cluster, "samples", "minute", &is_new);
-	if (err || !is_there || is_new)
+	if (err || !is_before)
 		return err;
 	err = step_aside(client, cluster);
 	/* The one that all ask has the columns of before. */
@@ -113,12 +92,12 @@ static int copy_hour(struct ch_client *client, const char *cluster, uint32_t hou
 	return run(client, &sql);
 }
 
-static int copy(struct ch_client *client, const char *cluster, uint32_t *hours)
+static int copy(struct ch_client *client, const char *cluster)
 {
 	_cleanup_(buf_deinit) struct buf sql;
 	_cleanup_(buf_deinit) struct buf answer;
 	struct reader rd;
-	size_t cnt;
+	size_t cnt, done = 0;
 	int err;
 
 	buf_init(&sql, BUF_NO_MAX);
@@ -134,20 +113,20 @@ static int copy(struct ch_client *client, const char *cluster, uint32_t *hours)
 
 		err = rd.err ? rd.err : copy_hour(client, cluster, hour_s);
 		if (!err)
-			log_info("store '%s': samples of %u of %zu hours are laid out anew",
-				 ch_client_name(client), ++*hours, cnt);
+			log_info("store '%s': samples of %zu of %zu hours are laid out anew",
+				 ch_client_name(client), ++done, cnt);
 	}
 	return err;
 }
 
-int fleet_relayout_end(struct ch_client *client, const char *cluster, uint32_t *hours)
+int fleet_relayout_end(struct ch_client *client, const char *cluster)
 {
+	const char *aside = *cluster ? ASIDE FLEET_LOCAL : ASIDE;
 	bool is_there = false;
-	int err = has(client, cluster, ASIDE, NULL, &is_there);
+	int err = fleet_has_table(client, aside, &is_there);
 
-	*hours = 0;
 	if (err || !is_there)
 		return err;
-	err = copy(client, cluster, hours);
-	return err ? err : drop(client, cluster, *cluster ? ASIDE FLEET_LOCAL : ASIDE);
+	err = copy(client, cluster);
+	return err ? err : drop(client, cluster, aside);
 }

@@ -8,8 +8,6 @@
 #ifndef BPFPROF_CLICKHOUSE_FLEET_RELAYOUT_H
 #define BPFPROF_CLICKHOUSE_FLEET_RELAYOUT_H
 
-#include <stdint.h>
-
 #include "clickhouse/client.h"
 
 /*
@@ -19,9 +17,9 @@
 int fleet_relayout_begin(struct ch_client *client, const char *cluster);
 
 /*
- * What stepped aside, if anything did, into samples; then it is dropped. *@hours is how many hours
- * of it there were. Errors as above.
+ * What stepped aside, if anything did, into samples, which is said for each hour; then it is
+ * dropped. Errors as above.
  */
-int fleet_relayout_end(struct ch_client *client, const char *cluster, uint32_t *hours);
+int fleet_relayout_end(struct ch_client *client, const char *cluster);
 
 #endif

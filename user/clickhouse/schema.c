@@ -227,10 +227,16 @@ void fleet_add_keys(const struct fleet_table *table, struct buf *out)
 		buf_printf(out, " SETTINGS %s", table->settings);
 }
 
+void fleet_add_column_list(const struct fleet_table *table, struct buf *out)
+{
+	buf_printf(out, " (%s%s)", table->columns, table->computed ? table->computed : "");
+}
+
 void fleet_add_create(const struct fleet_table *table, struct buf *out)
 {
-	buf_printf(out, "CREATE TABLE IF NOT EXISTS %s (%s%s) ENGINE = ReplacingMergeTree",
-		   table->name, table->columns, table->computed ? table->computed : "");
+	buf_printf(out, "CREATE TABLE IF NOT EXISTS %s", table->name);
+	fleet_add_column_list(table, out);
+	buf_add_str(out, " ENGINE = ReplacingMergeTree");
 	if (*table->version)
 		buf_printf(out, "(%s)", table->version);
 	fleet_add_keys(table, out);
@@ -263,7 +269,7 @@ static int make_database(struct ch_client *client, struct fleet_init *init)
 	return sql.err ? sql.err : ch_client_query_server(client, buf_cstr(&sql), NULL);
 }
 
-static int has_table(struct ch_client *client, const char *name, bool *out)
+int fleet_has_table(struct ch_client *client, const char *name, bool *out)
 {
 	_cleanup_(buf_deinit) struct buf sql;
 	uint64_t cnt = 0;
@@ -280,13 +286,29 @@ static int has_table(struct ch_client *client, const char *name, bool *out)
 	return err;
 }
 
+int fleet_lacks_column(struct ch_client *client, const char *table, const char *column, bool *out)
+{
+	_cleanup_(buf_deinit) struct buf sql;
+	uint64_t lacks = 0;
+	int err;
+
+	buf_init(&sql, BUF_NO_MAX);
+	buf_printf(&sql,
+		   "SELECT toUInt64(count() > 0 AND countIf(name = '%s') = 0) FROM system.columns "
+		   "WHERE database = currentDatabase() AND table = '%s'",
+		   column, table);
+	err = sql.err ? sql.err : ch_client_number(client, buf_cstr(&sql), &lacks);
+	*out = lacks;
+	return err;
+}
+
 static int make_table(struct ch_client *client, const struct fleet_table *table,
 		      struct fleet_init *init)
 {
 	_cleanup_(buf_deinit) struct buf sql = {0};
 	const char *database = ch_client_url(client)->database;
 	bool is_there = false;
-	int err = has_table(client, table->name, &is_there);
+	int err = fleet_has_table(client, table->name, &is_there);
 
 	buf_init(&sql, BUF_NO_MAX);
 	if (!err && *init->cluster) {
@@ -306,14 +328,10 @@ static int make_table(struct ch_client *client, const struct fleet_table *table,
 /* What version 1 has not, which knew no clusters. */
 static int add_units(struct ch_client *client)
 {
-	uint64_t lacks = 0;
-	int err = ch_client_number(client,
-				   "SELECT toUInt64(count() > 0 AND countIf(name = 'unit') = 0) "
-				   "FROM system.columns WHERE database = currentDatabase() AND "
-				   "table = 'samples'",
-				   &lacks);
+	bool is_without = false;
+	int err = fleet_lacks_column(client, "samples", "unit", &is_without);
 
-	return err || !lacks
+	return err || !is_without
 		       ? err
 		       : ch_client_query(client, "ALTER TABLE samples ADD COLUMN unit Int64", NULL);
 }
@@ -353,7 +371,7 @@ int fleet_schema_version(struct ch_client *client, uint32_t *out)
 	uint64_t version = 0;
 	uint32_t replicas;
 	bool is_there = false;
-	int err = has_table(client, "migrations", &is_there);
+	int err = fleet_has_table(client, "migrations", &is_there);
 
 	if (!err && is_there)
 		err = fleet_cluster_use(client, &replicas);
@@ -439,7 +457,7 @@ int fleet_schema_init(struct ch_client *client, const char *cluster, struct flee
 	if (!err && init.has_codecs && init.version_before < FLEET_SCHEMA_VERSION)
 		err = add_codecs(client, &init);
 	if (!err && init.version_before && init.version_before < FLEET_SCHEMA_MINUTES)
-		err = fleet_relayout_end(client, init.cluster, &init.hours_copied);
+		err = fleet_relayout_end(client, init.cluster);
 	if (!err)
 		err = fleet_cluster_use(client, &init.replicas);
 	/* Last: a version that is noted is all there. */

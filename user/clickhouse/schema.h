@@ -83,11 +83,20 @@ struct fleet_table {
 extern const struct fleet_table fleet_tables[];
 extern const size_t fleet_table_cnt;
 
+/* Append " (name Type, ...)". */
+void fleet_add_column_list(const struct fleet_table *table, struct buf *out);
+
 /* Append the statement that makes @table, where it is not there, on a single server. */
 void fleet_add_create(const struct fleet_table *table, struct buf *out);
 
 /* Append " PARTITION BY ... ORDER BY (...)", and the settings. */
 void fleet_add_keys(const struct fleet_table *table, struct buf *out);
+
+/* Does the server have a table that is called @name? 0 or negative errno as ch_client_query(). */
+int fleet_has_table(struct ch_client *client, const char *name, bool *out);
+
+/* Does it have @table, without @column? Likewise. */
+int fleet_lacks_column(struct ch_client *client, const char *table, const char *column, bool *out);
 
 /* What fleet_schema_init() did. */
 struct fleet_init {
@@ -96,7 +105,6 @@ struct fleet_init {
 	uint32_t server_version; /* ch_client_version() */
 	uint32_t version_before; /* of the schema; 0: there was none */
 	uint32_t tables_made;
-	uint32_t hours_copied; /* of samples (fleet_relayout.h) */
 	bool database_made, has_codecs;
 };
 
