@@ -12,7 +12,7 @@ fi
 
 [ -n "${OWN_NAMES:-}" ] || { skip "the README's fleet" "no namespaces here"; exit 0; }
 have clickhouse-server || { skip "the README's fleet" "no clickhouse-server"; exit 0; }
-mount -t tmpfs none /var/lib && mount -t bpf none /sys/fs/bpf && ip link set lo up || exit 1
+mount -t tmpfs none /var/lib && mount -t bpf none /sys/fs/bpf && busybox ip link set lo up || exit 1
 . tests/e2e/clickhouse.sh
 unset http_proxy https_proxy CLICKHOUSE_USER CLICKHOUSE_PASSWORD RELAY_PASSWORD
 compile hits hits.c -DCOUNT=20000L -DPER_SECOND=10000L -DDEPTHS=1
