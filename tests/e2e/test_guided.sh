@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Profiles for compilers, recorded: clang finds the hot function's counts in an AutoFDO text, inlined calls where they
-# are; Go's pprof what go build -pgo needs, and from Go 1.20 on the compiler itself takes it.
-# timeout: 120
+# are; Go inlines, and calls directly, what was hot, and again when what it made of that is recorded.
+# timeout: 400
 # beside others
 set -u
 . tests/e2e/live.sh
+. tests/e2e/guided.sh
 tmp=$TMPDIR
-export HOME=$tmp PPROF_TMPDIR=$tmp GO111MODULE=off GOCACHE=$tmp/cache
 
 cat >"$tmp/shop.cpp" <<'END'
 #include <stdlib.h>
@@ -84,11 +84,8 @@ fi
 
 # --- go ---
 
-if ! have go; then
-	skip "Go PGO" "there is no go"
-else
-	mkdir -p "$tmp/gopher"
-	cat >"$tmp/gopher/main.go" <<'END'
+mkdir -p "$tmp/gopher"
+cat >"$tmp/gopher/main.go" <<'END'
 package main
 
 import "os"
@@ -116,35 +113,66 @@ func main() {
 	}
 }
 END
-	(cd "$tmp/gopher" && go build -o "$tmp/gopher/gopher" main.go) >>"$log" 2>&1
-	result $? "Go compiles it"
-	# Before Go 1.20 a program's tables do not tell where functions start, and nothing reads profiles.
-	minor=$(go env GOVERSION | sed -n 's/^go1\.\([0-9]*\).*/\1/p')
+
+# check_export: what is exported of a program that $go builds, as its pprof reads it.
+check_export()
+{
+	local version minor
+	version=$("$go" env GOVERSION)
+	minor=$(sed -n 's/^go1\.\([0-9]*\).*/\1/p' <<<"$version")
+	check "$version compiles it" compile_gopher
+	# Before Go 1.20 a program's tables do not tell where functions start.
 	start()
 	{
 		if [ "$minor" -ge 20 ]; then echo "$1"; else echo 0; fi
 	}
-	check "it is recorded" "$BUILD/bpfprof" record -q -F 499 -o "$tmp/out/default.pgo" -- "$tmp/gopher/gopher"
-	check "pprof reads it" sh -c 'go tool pprof -symbolize=none -raw "$1" >"$2"' _ "$tmp/out/default.pgo" "$tmp/raw"
-	check "the value is one that Go takes" grep -qE '^(samples/count|cpu/nanoseconds)' "$tmp/raw"
-	check "calls have their lines, functions theirs" grep -qE "main\.spin .*/main\.go:1[2-3](:0)? s=$(start 11)\$" "$tmp/raw"
-	check "an inlined one, too" grep -qE "main\.step .*/main\.go:[67](:0)? s=$(start 5)\$" "$tmp/raw"
-	check "its caller" grep -qE "main\.main .*/main\.go:21(:0)? s=$(start 18)\$" "$tmp/raw"
-	check "the kernel is not in it" sh -c '! grep -q kernel "$1"' _ "$tmp/raw"
-	check "nor are labels" sh -c '! grep -q "comm:" "$1"' _ "$tmp/raw"
-	if [ -s "$tmp/out/hot.pgo" ]; then
-		check "where functions start, DWARF tells" sh -c 'go tool pprof -symbolize=none -raw "$1" |
-			grep -q "shop::hot(.* s=14(_ZN4shop3hotEjj)$"' _ "$tmp/out/hot.pgo"
-	fi
-	if [ "$minor" -lt 20 ]; then
-		skip "go build -pgo" "this is Go 1.$minor; it came with Go 1.20"
-	else
-		(cd "$tmp/gopher" && go build -pgo="$tmp/out/default.pgo" -gcflags=-d=pgodebug=1 -o "$tmp/guided" main.go) \
-			>>"$log" 2>&1
-		result $? "go build -pgo takes it"
-	fi
-	"$BUILD/bpfprof" record -q --off-cpu -o "$tmp/out/waits.pgo" -- sleep 0.2 >>"$log" 2>&1
-	check "waits are no PGO profile" is "$? != 0"
+	check "$version: it is recorded" "$BUILD/bpfprof" record -q -F 499 --force -o "$tmp/out/gopher.pgo" -- "$tmp/gopher/gopher"
+	check "$version: pprof reads it" pprof_raw "$tmp/out/gopher.pgo"
+	check "$version: the value is one that Go takes" grep -qE '^(samples/count|cpu/nanoseconds)' "$tmp/raw"
+	check "$version: calls have their lines, functions theirs" \
+		grep -qE "main\.spin .*/main\.go:1[2-3](:0)? s=$(start 11)\$" "$tmp/raw"
+	check "$version: an inlined one, too" grep -qE "main\.step .*/main\.go:[67](:0)? s=$(start 5)\$" "$tmp/raw"
+	check "$version: its caller" grep -qE "main\.main .*/main\.go:21(:0)? s=$(start 18)\$" "$tmp/raw"
+	check "$version: the kernel is not in it" sh -c '! grep -q kernel "$1"' _ "$tmp/raw"
+	check "$version: nor are labels" sh -c '! grep -q "comm:" "$1"' _ "$tmp/raw"
+	[ -s "$tmp/out/hot.pgo" ] || return
+	check "$version: pprof reads that of C++" pprof_raw "$tmp/out/hot.pgo"
+	check "$version: where its functions start, DWARF tells" grep -q 'shop::hot(.* s=14(_ZN4shop3hotEjj)$' "$tmp/raw"
+}
+compile_gopher()
+{
+	(cd "$tmp/gopher" && GO111MODULE=off "$go" build -o gopher main.go)
+}
+pprof_raw()
+{
+	"$go" tool pprof -symbolize=none -raw "$1" >"$tmp/raw"
+}
+
+# check_built: the compiler takes it, where the program keeps it. What that made is recorded, too: calls that are not
+# there any more have to be in its profile as inlined ones.
+check_built()
+{
+	local profile=$module/default.pgo
+	check_plain
+	check "the plain program is recorded" "$BUILD/bpfprof" record -q -F 499 -o "$profile" -- plain left 300
+	check "it is built by its profile" built guided
+	check_guided guided "by the plain program's profile" "$profile" Left
+	check "what was built is recorded" "$BUILD/bpfprof" record -q -F 499 --force -o "$profile" -- guided left 300
+	check "it is built by that" built again
+	check_guided again "by its own profile" "$profile" Left
+}
+
+if have go; then
+	go=go
+	check_export
+else
+	skip "Go PGO" "there is no go"
 fi
+if find_go; then
+	check_export
+	check_built
+fi
+"$BUILD/bpfprof" record -q --off-cpu -o "$tmp/out/waits.pgo" -- sleep 0.2 >>"$log" 2>&1
+check "waits are no PGO profile" is "$? != 0"
 
 exit $status
