@@ -94,14 +94,15 @@ built_by()
 		END { exit !found }' "$TMPDIR/out/$1.version"
 }
 
-# in_profile PROFILE FUNCTION...: Go's pprof reads it; each of these has a fifth of the samples or more.
+# in_profile PROFILE FUNCTION...: Go's pprof reads it, and these have samples.
 in_profile()
 {
 	local function
-	"$go" tool pprof -symbolize=none -top -nodefraction=0.2 "$1" >"$TMPDIR/out/top" || return
+	"$go" tool pprof -symbolize=none -top -nodefraction=0 "$1" >"$TMPDIR/out/top" || return
 	cat "$TMPDIR/out/top"
 	for function in "${@:2}"; do
-		grep -qF " example.com/gopher/mix%2ev2.$function" "$TMPDIR/out/top" || return
+		awk -v name="example.com/gopher/mix%2ev2.$function" '$6 == name { found = $1 > 0 } END { exit !found }' \
+			"$TMPDIR/out/top" || return
 	done
 }
 

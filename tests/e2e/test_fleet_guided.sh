@@ -24,15 +24,19 @@ fleet=clickhouse://127.0.0.1:$ch_port/fleet
 # Paths of the machine that builds are of no matter.
 export GOFLAGS=-trimpath
 
-# on_host NAME SIDE [OPTION...]: a host of that name runs the program, and its agent stores 3 s of it.
+# on_host NAME SIDE [OPTION...]: a host of that name runs the program, and its agent stores 2 s or more of it.
 on_host()
 {
-	local code
+	local code begun_s tries
 	agent=(unshare --uts sh -c 'hostname "$0" && exec "$@"' "$1" "$bpfprof" agent --store "$TMPDIR/$1.db" --pin-dir none
 		--no-off-cpu --interval 1s -F 499 --listen none --comm gopher "${@:3}")
 	load gopher "$2" 1000000
 	begin_agent || return
-	sleep 3
+	begun_s=$(ps -o cputimes= -p "$load")
+	for ((tries = 0; tries < 600; tries++)); do
+		[ "$(ps -o cputimes= -p "$load")" -ge $((begun_s + 3)) ] && break
+		sleep 0.1
+	done
 	kill -TERM "$agent_pid"
 	wait "$agent_pid"
 	code=$?
