@@ -122,6 +122,23 @@ static void kinds_states_and_inlined_calls_are_the_same(void **state)
 	profile_deinit(&prof);
 }
 
+/* More of one caller than are sorted by hand, and the same again from another one. */
+static void many_of_one_caller_are_the_same(void **state)
+{
+	struct profile prof;
+	char stack[64];
+
+	fixture_init(&prof, "samples", "count");
+	for (int i = 0; i < 100; i++) {
+		snprintf(stack, sizeof(stack), "main|f%d|l:g%d", i * 37 % 100, i % 3);
+		fixture_add(&prof, i % 2 ? "web" : "db", i + 1, stack);
+	}
+	expect_same_svg(&prof, 0, NULL);
+	expect_same_svg(&prof, 0, "");
+	expect_same_first(&prof, 0, "");
+	profile_deinit(&prof);
+}
+
 static void profiles_by_chance_are_the_same(void **state)
 {
 	for (uint64_t seed = 1; seed <= PROFILES; seed++) {
@@ -172,6 +189,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_states_and_inlined_calls_are_the_same),
+		cmocka_unit_test(many_of_one_caller_are_the_same),
 		cmocka_unit_test(profiles_by_chance_are_the_same),
 		cmocka_unit_test(refuses_what_it_cannot_draw),
 	};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 
 struct strtab_key {
 	const char *str;
@@ -107,4 +108,27 @@ uint32_t strtab_find(const struct strtab *tab, const char *str, size_t len)
 	struct strtab_key key = strtab_key(str, len);
 
 	return hmap_find(&tab->index, hash_bytes(key.str, key.len), strtab_equal, tab, &key);
+}
+
+static int compare_strings(const void *left, const void *right, void *tab)
+{
+	return strcmp(strtab_get(tab, *(const uint32_t *)left),
+		      strtab_get(tab, *(const uint32_t *)right));
+}
+
+uint32_t *strtab_ranks(struct strtab *tab)
+{
+	_cleanup_free_ uint32_t *order = calloc(tab->cnt, sizeof(*order));
+	uint32_t *ranks = calloc(tab->cnt, sizeof(*ranks));
+
+	if (!order || !ranks) {
+		free(ranks);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < tab->cnt; i++)
+		order[i] = i;
+	qsort_r(order, tab->cnt, sizeof(*order), compare_strings, tab);
+	for (uint32_t i = 0; i < tab->cnt; i++)
+		ranks[order[i]] = i;
+	return ranks;
 }

@@ -29,6 +29,10 @@ uint32_t strtab_find(const struct strtab *tab, const char *str, size_t len);
  * will meet it. For tables that are only read by id. */
 uint32_t strtab_append(struct strtab *tab, const char *str, size_t len);
 
+/* Where each string stands in the order of their bytes, by id; *owned* by the caller, NULL without
+ * memory. Strings that are there twice (strtab_append()) have neighbouring places. */
+uint32_t *strtab_ranks(struct strtab *tab);
+
 /* Borrowed until the next strtab_add(). @id must be valid. */
 static inline const char *strtab_get(const struct strtab *tab, uint32_t id)
 {

@@ -180,31 +180,6 @@ static int add_samples(struct builder *bld, uint32_t value)
 	return err;
 }
 
-static int compare_names(const void *left, const void *right, void *names)
-{
-	return strcmp(strtab_get(names, *(const uint32_t *)left),
-		      strtab_get(names, *(const uint32_t *)right));
-}
-
-/* Position of every name in alphabetical order, by name; owned by the caller, NULL without memory.
- */
-static uint32_t *rank_names(struct strtab *names)
-{
-	_cleanup_free_ uint32_t *order = calloc(names->cnt, sizeof(*order));
-	uint32_t *ranks = calloc(names->cnt, sizeof(*ranks));
-
-	if (!order || !ranks) {
-		free(ranks);
-		return NULL;
-	}
-	for (uint32_t i = 0; i < names->cnt; i++)
-		order[i] = i;
-	qsort_r(order, names->cnt, sizeof(*order), compare_names, names);
-	for (uint32_t i = 0; i < names->cnt; i++)
-		ranks[order[i]] = i;
-	return ranks;
-}
-
 struct ordered {
 	uint64_t key; /* name's rank, kind, flags */
 	uint32_t node;
@@ -234,7 +209,7 @@ static void link_child(struct builder *bld, uint32_t id)
  */
 static int link_sorted(struct builder *bld)
 {
-	_cleanup_free_ uint32_t *ranks = rank_names(&bld->frames.names);
+	_cleanup_free_ uint32_t *ranks = strtab_ranks(&bld->frames.names);
 	_cleanup_free_ struct ordered *order = calloc(bld->draft_cnt, sizeof(*order));
 
 	if (!ranks || !order)
@@ -384,93 +359,6 @@ int flame_build_unsorted(const struct profile *prof, uint32_t value, const char 
 int flame_build(const struct profile *prof, uint32_t value, const char *by, struct flame_tree *out)
 {
 	return flame_build_leaves(prof, value, by, out, NULL);
-}
-
-/* --- From calls --- */
-
-/* Where a node of the calls has come to. */
-struct call_place {
-	uint32_t node; /* draft */
-	uint32_t frame_cnt; /* below it, with it */
-	bool is_wanted; /* something ended in it, or above it */
-};
-
-static void mark_wanted(const struct profile_calls *calls, struct call_place *places)
-{
-	for (size_t i = calls->node_cnt; i-- > 0;) {
-		const struct profile_call *node = &calls->nodes[i];
-
-		places[i].is_wanted |= node->self > 0;
-		if (places[i].is_wanted && node->parent != PROFILE_NONE)
-			places[node->parent].is_wanted = true;
-	}
-}
-
-static int descend_root(struct builder *bld, uint32_t label_set, uint32_t *node)
-{
-	struct flame_frame process = {
-		.name = bld->frames.process_names[label_set],
-		.kind = FLAME_PROCESS,
-	};
-
-	*node = 0;
-	return process.name == STRTAB_EMPTY ? 0 : descend(bld, process, node);
-}
-
-/* All frames of the node's location. */
-static int descend_call(struct builder *bld, const struct profile_call *call,
-			const struct call_place *parent, struct call_place *out)
-{
-	const uint32_t first = bld->frames.first[call->ref],
-		       last = bld->frames.first[call->ref + 1];
-	int err = 0;
-
-	out->node = parent->node;
-	out->frame_cnt = parent->frame_cnt + (last - first);
-	if (last - first > FLAME_FRAMES_MAX || out->frame_cnt > FLAME_FRAMES_MAX)
-		return -ENOTSUP;
-	for (uint32_t i = first; i < last && !err; i++)
-		err = descend(bld, bld->frames.items[i], &out->node);
-	return err;
-}
-
-static int add_calls(struct builder *bld, const struct profile_calls *calls)
-{
-	_cleanup_free_ struct call_place *places = calloc(calls->node_cnt + 1, sizeof(*places));
-	int err = places ? add_root(bld) : -ENOMEM;
-
-	if (!err)
-		mark_wanted(calls, places);
-	for (size_t i = 0; i < calls->node_cnt && !err; i++) {
-		const struct profile_call *call = &calls->nodes[i];
-
-		if (!places[i].is_wanted)
-			continue;
-		if (__builtin_add_overflow(bld->total, call->self, &bld->total))
-			return -EOVERFLOW;
-		err = call->parent == PROFILE_NONE
-			      ? descend_root(bld, call->ref, &places[i].node)
-			      : descend_call(bld, call, &places[call->parent], &places[i]);
-		if (!err)
-			bld->drafts[places[i].node].self += call->self;
-	}
-	return err;
-}
-
-int flame_build_calls(const struct profile_calls *calls, const char *by, bool is_sorted,
-		      struct flame_tree *out)
-{
-	struct builder bld = {.is_unsorted = !is_sorted};
-	int err;
-
-	hmap_init(&bld.children);
-	err = flame_frames_init_calls(&bld.frames, calls, by);
-	if (!err)
-		err = add_calls(&bld, calls);
-	if (!err)
-		err = finish(&bld, out);
-	builder_deinit(&bld);
-	return err;
 }
 
 void flame_deinit(struct flame_tree *tree)
