@@ -81,16 +81,28 @@ void buf_add_char(struct buf *buf, char chr)
 	buf_add(buf, &chr, 1);
 }
 
-void buf_add_u64(struct buf *buf, uint64_t value)
+char *decimal_put(char *out, uint64_t value)
 {
-	char digits[20]; /* of 2^64 - 1 */
+	char digits[DECIMAL_DIGITS_MAX];
 	size_t at = sizeof(digits);
 
+	if (value < 10) {
+		*out = (char)('0' + value);
+		return out + 1;
+	}
 	do {
 		digits[--at] = (char)('0' + value % 10);
 		value /= 10;
 	} while (value);
-	buf_add(buf, digits + at, sizeof(digits) - at);
+	memcpy(out, digits + at, sizeof(digits) - at);
+	return out + (sizeof(digits) - at);
+}
+
+void buf_add_u64(struct buf *buf, uint64_t value)
+{
+	char digits[DECIMAL_DIGITS_MAX];
+
+	buf_add(buf, digits, (size_t)(decimal_put(digits, value) - digits));
 }
 
 void buf_printf(struct buf *buf, const char *fmt, ...)

@@ -33,6 +33,9 @@ void buf_add(struct buf *buf, const void *data, size_t len);
 void buf_add_str(struct buf *buf, const char *str);
 void buf_add_char(struct buf *buf, char chr);
 void buf_add_u64(struct buf *buf, uint64_t value); /* decimal */
+enum { DECIMAL_DIGITS_MAX = 20 /* of 2^64 - 1 */ };
+/* @value's digits into @out, without a NUL: where they end. */
+char *decimal_put(char *out, uint64_t value);
 /* @cnt bytes as lower-case hexadecimal into @out: 2 * cnt characters and a NUL. */
 void hex_format(const uint8_t *bytes, size_t cnt, char *out);
 /* The inverse: how many bytes, at most @max, went into @out; 0: @hex is longer, empty, or not what

@@ -263,18 +263,18 @@ static int add_scripts(struct buf *out, const struct document *doc)
 	return err;
 }
 
-/* The heights stand in front of what decides them, so the body is made first. */
+/* The heights stand in front of what decides them, so the image is made first; what is large, the
+ * data, is written once. */
 static int add_document(struct buf *out, const struct document *doc)
 {
-	struct buf body;
+	struct buf image;
 	uint32_t top, bottom, height;
 	int err;
 
-	buf_init(&body, out->max_bytes);
-	top = add_head(&body, doc);
-	bottom = add_plot(&body, doc, top);
-	height = bottom + add_foot(&body, doc, bottom);
-	err = add_scripts(&body, doc);
+	buf_init(&image, out->max_bytes);
+	top = add_head(&image, doc);
+	bottom = add_plot(&image, doc, top);
+	height = bottom + add_foot(&image, doc, bottom);
 	buf_printf(out,
 		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 		   "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" "
@@ -284,11 +284,10 @@ static int add_document(struct buf *out, const struct document *doc)
 		   doc->tree->nodes[0].total);
 	svg_add_text(out, doc->unit.noun);
 	buf_add_str(out, "\">\n");
-	buf_add(out, buf_cstr(&body), body.len);
-	if (!err)
-		err = body.err ? body.err : out->err;
-	buf_deinit(&body);
-	return err;
+	buf_add(out, buf_cstr(&image), image.len);
+	release_part(&image, out);
+	err = add_scripts(out, doc);
+	return err ? err : out->err;
 }
 
 int svg_add_document(struct buf *out, const struct profile *prof, const struct encoder_opts *opts,

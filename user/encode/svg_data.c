@@ -24,6 +24,8 @@
 
 #include "base/cleanup.h"
 
+enum { LINE_NODES = 16 };
+
 static const struct {
 	char letter;
 	bool has_shades;
@@ -127,24 +129,37 @@ static void add_names(struct buf *out, const struct flame_tree *tree, uint32_t *
 	buf_printf(out, "],\n\"shades\":\"%s\",\n", buf_cstr(shades));
 }
 
+static char *put_node(char *out, const struct flame_node *node, unsigned up, uint64_t name)
+{
+	out = decimal_put(out, up);
+	*out++ = ',';
+	out = decimal_put(out, name * 64 + node->kind * 4U + node->flags);
+	*out++ = ',';
+	return decimal_put(out, (uint64_t)node->self);
+}
+
+/* There are many: @out gets a line at a time. */
 static void add_nodes(struct buf *out, const struct flame_tree *tree, const uint32_t *numbers)
 {
+	char line[LINE_NODES * 3 * (DECIMAL_DIGITS_MAX + 1) + 1], *end = line;
 	unsigned depth_before = 0;
 
 	buf_add_str(out, "\"nodes\":[");
 	for (size_t i = 0; i < tree->node_cnt; i++) {
 		const struct flame_node *node = &tree->nodes[i];
-		uint64_t frame = (uint64_t)numbers[node->name] * 64 + node->kind * 4U + node->flags;
 
 		if (i)
-			buf_add_str(out, i % 16 ? "," : ",\n");
-		buf_add_u64(out, i ? depth_before + 1 - node->depth : 0);
-		buf_add_char(out, ',');
-		buf_add_u64(out, frame);
-		buf_add_char(out, ',');
-		buf_add_u64(out, (uint64_t)node->self);
+			*end++ = ',';
+		if (i && i % LINE_NODES == 0) {
+			*end++ = '\n';
+			buf_add(out, line, (size_t)(end - line));
+			end = line;
+		}
+		end = put_node(end, node, i ? depth_before + 1 - node->depth : 0,
+			       numbers[node->name]);
 		depth_before = node->depth;
 	}
+	buf_add(out, line, (size_t)(end - line));
 	buf_add_char(out, ']');
 }
 
