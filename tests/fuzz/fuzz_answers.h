@@ -31,15 +31,20 @@ void log_info(const char *fmt, ...)
 {
 }
 
-static int next_answer(const char *sql, struct buf *answer)
+static int take_answer(struct reader *rd, struct buf *answer)
 {
-	size_t len = reader_u16(&answers);
+	size_t len = reader_u16(rd);
 
-	if (len > reader_left(&answers))
-		len = reader_left(&answers);
+	if (len > reader_left(rd))
+		len = reader_left(rd);
 	if (answer)
-		buf_add(answer, reader_bytes(&answers, len), len);
-	return answers.err ? -EAGAIN : 0;
+		buf_add(answer, reader_bytes(rd, len), len);
+	return rd->err ? -EAGAIN : 0;
+}
+
+static inline int next_answer(const char *sql, struct buf *answer)
+{
+	return take_answer(&answers, answer);
 }
 
 #endif

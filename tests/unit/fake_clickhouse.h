@@ -27,6 +27,12 @@ int ch_client_open(const char *url, const struct http_opts *http, struct ch_clie
 	return *out ? 0 : -ENOMEM;
 }
 
+int ch_client_open_same(const struct ch_client *client, const struct http_opts *http,
+			struct ch_client **out)
+{
+	return ch_client_open("", http, out, NULL);
+}
+
 void ch_client_close(struct ch_client *client)
 {
 	free(client);

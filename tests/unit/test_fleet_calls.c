@@ -70,6 +70,8 @@ static struct {
 	char *asked; /* owned: the question for trees */
 	const char *cut; /* the answer to what has this in it lacks its last byte */
 	int err; /* of the question for trees */
+	int books_err; /* of that for what is covered, which another thread asks */
+	_Atomic size_t books_asked;
 } server;
 
 static void answer_kinds(struct buf *out)
@@ -99,7 +101,8 @@ static void answer_spans(const char *sql, struct buf *out, bool are_sums)
 		rb_add_u32(out, NOON_S + i * 3600);
 		rb_add_u64(out, WINDOWS - (are_sums && i ? server.late : 0));
 		rb_add_u64(out, 1234);
-		rb_add_u64(out, server.sums_asked > 1 && server.begun ? server.begun : BUILT);
+		rb_add_u64(out, are_sums && server.sums_asked > 1 && server.begun ? server.begun
+										  : BUILT);
 		rb_add_u64(out, 3);
 	}
 }
@@ -187,7 +190,7 @@ static int answer(const char *sql, struct buf *out)
 		answer_kinds(out);
 	} else if (strstr(sql, "AS hour, count()")) {
 		answer_windows(out);
-	} else if (strstr(sql, "FROM rollup_trees FINAL")) {
+	} else if (strstr(sql, "FROM rollup_trees WHERE span = 3600 AND tree != 0")) {
 		free(server.asked);
 		server.asked = strdup(sql);
 		answer_rows(out);
@@ -196,8 +199,11 @@ static int answer(const char *sql, struct buf *out)
 	} else if (strstr(sql, "SELECT frame, flags")) {
 		server.names_asked++;
 		answer_names(out);
-	} else if (strstr(sql, "SELECT min(s)")) {
+	} else if (strstr(sql, "SELECT min(start_ns)")) {
+		server.books_asked++;
 		answer_coverage(out);
+		if (server.books_err)
+			return server.books_err;
 	}
 	if (server.cut && strstr(sql, server.cut))
 		out->len--;
@@ -342,6 +348,28 @@ static void values_of_their_own_and_stacks_without_frames(void **state)
 	profile_calls_deinit(&calls);
 }
 
+/* They come as a server has them: parts are not merged, and are read at once. */
+static void rows_come_in_any_order_and_twice(void **state)
+{
+	static const struct row rest = {.tree = TREE - 1,
+					.nodes = 1,
+					.service = "",
+					.factors = {1, 3},
+					.cnt = 1,
+					.depths = {0},
+					.frames = {2},
+					.selfs = {4}};
+	const struct row rows[] = {one_tree[1], rest, one_tree[0], one_tree[1], rest};
+	struct profile_calls calls;
+
+	server.rows = rows;
+	server.cnt = 5;
+	assert_int_equal(ask(*state, &two_hours, NULL, &calls), 0);
+	expect_calls(&calls, "-1 - 0\n0 handle 12\n-1 web 0\n2 main 0\n3 handle 10\n4 parse 50\n"
+			     "3 [frame is not in the store] 20\n");
+	profile_calls_deinit(&calls);
+}
+
 static void expect_none(struct store_source *source, const struct store_query *query,
 			const char *value)
 {
@@ -381,9 +409,11 @@ static void trees_of_other_sums_are_none(void **state)
 	expect_none(*state, &two_hours, NULL);
 	assert_null(server.asked);
 	server.built = BUILT;
+	assert_int_equal(server.books_asked, 0);
+	/* What is late is found out while the trees are read: nothing is made of them. */
 	server.late = 1;
 	expect_none(*state, &two_hours, NULL);
-	assert_null(server.asked);
+	assert_int_equal(server.books_asked, 0);
 	/* Sums that are begun anew while the trees are read. */
 	server.late = 0;
 	server.sums_asked = 0;
@@ -468,7 +498,7 @@ static void answers_that_are_no_trees_fail(void **state)
 	rows[0].nodes = NODES_MAX + 1;
 	expect_bad(*state, rows, 2);
 	memcpy(rows, one_tree, sizeof(one_tree));
-	server.cut = "FROM rollup_trees FINAL";
+	server.cut = "AND tree != 0";
 	expect_bad(*state, rows, 2);
 	server.cut = "SELECT frame, flags";
 	expect_bad(*state, rows, 2);
@@ -482,6 +512,11 @@ static void the_server_s_failure_is_told(void **state)
 	server.err = -ECONNREFUSED;
 	assert_int_equal(ask(source, &two_hours, NULL, &calls), -ECONNREFUSED);
 	assert_non_null(strstr(source->why, "it refuses"));
+	server.err = 0;
+	server.books_err = -EACCES;
+	source->why[0] = '\0';
+	assert_int_equal(ask(source, &two_hours, NULL, &calls), -EACCES);
+	assert_non_null(strstr(source->why, "it refuses"));
 }
 
 int main(void)
@@ -490,6 +525,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(reads_a_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(values_of_their_own_and_stacks_without_frames,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(rows_come_in_any_order_and_twice, setup, teardown),
 		cmocka_unit_test_setup_teardown(tells_what_it_has_not, setup, teardown),
 		cmocka_unit_test_setup_teardown(trees_of_other_sums_are_none, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_it_cannot_tell_is_read_otherwise, setup,

@@ -32,19 +32,15 @@ struct ch_client {
 	char user[HEADER_BYTES], key[HEADER_BYTES]; /* headers */
 };
 
-int ch_client_open(const char *url, const struct http_opts *http, struct ch_client **out,
-		   const char **why)
+/* @client has its URL; it is released after a failure. */
+static int connect_client(struct ch_client *client, const struct http_opts *http,
+			  struct ch_client **out)
 {
 	struct http_opts opts = http ? *http : (struct http_opts){0};
-	struct ch_client *client = calloc(1, sizeof(*client));
 	int err;
 
-	if (!client)
-		return -ENOMEM;
-	err = ch_url_parse(url, &client->url, why);
 	opts.ca_file = *client->url.ca_file ? client->url.ca_file : NULL;
-	if (!err)
-		err = http_open(&opts, &client->http);
+	err = http_open(&opts, &client->http);
 	if (err) {
 		free(client);
 		return err;
@@ -56,6 +52,39 @@ int ch_client_open(const char *url, const struct http_opts *http, struct ch_clie
 	ch_url_print(&client->url, &client->name);
 	*out = client;
 	return 0;
+}
+
+int ch_client_open(const char *url, const struct http_opts *http, struct ch_client **out,
+		   const char **why)
+{
+	struct ch_client *client = calloc(1, sizeof(*client));
+	int err;
+
+	if (!client)
+		return -ENOMEM;
+	err = ch_url_parse(url, &client->url, why);
+	if (err) {
+		free(client);
+		return err;
+	}
+	return connect_client(client, http, out);
+}
+
+int ch_client_open_same(const struct ch_client *client, const struct http_opts *http,
+			struct ch_client **out)
+{
+	struct ch_client *same = calloc(1, sizeof(*same));
+	int err;
+
+	if (!same)
+		return -ENOMEM;
+	same->url = client->url;
+	same->version = client->version;
+	same->host = client->host;
+	err = connect_client(same, http, out);
+	if (!err)
+		ch_client_set(same, buf_cstr(&client->settings));
+	return err;
 }
 
 void ch_client_close(struct ch_client *client)

@@ -40,6 +40,10 @@ enum { CH_ANSWER_MAX_BYTES = 512 << 20 /* a bound for ch_client_query()'s buffer
  */
 int ch_client_open(const char *url, const struct http_opts *http, struct ch_client **out,
 		   const char **why);
+/* Another one, for another thread, with @client's URL and settings, that asks first which host
+ * @client asks now. *@out is *owned*. 0, -ENOSYS or -ENOMEM. */
+int ch_client_open_same(const struct ch_client *client, const struct http_opts *http,
+			struct ch_client **out);
 void ch_client_close(struct ch_client *client); /* NULL is fine */
 
 /* The URL without its password, for messages. Borrowed. */

@@ -102,6 +102,20 @@ int fleet_fail(struct fleet *fleet, int err)
 	return err;
 }
 
+void fleet_take_why(struct fleet *fleet, const struct fleet *beside, int err)
+{
+	_cleanup_(buf_deinit) struct buf line;
+
+	if (beside == fleet)
+		return;
+	buf_init(&line, BUF_NO_MAX);
+	if (beside->source.why[0])
+		buf_add_str(&line, beside->source.why);
+	else
+		explain(beside, err, &line);
+	snprintf(fleet->source.why, sizeof(fleet->source.why), "%s", buf_cstr(&line));
+}
+
 int fleet_read_end(struct fleet *fleet, const struct reader *rd)
 {
 	if (!rd->err)
@@ -148,6 +162,9 @@ static void close_fleet(struct store_source *source)
 {
 	struct fleet *fleet = fleet_of(source);
 
+	if (fleet->beside)
+		ch_client_close(fleet->beside->client);
+	free(fleet->beside);
 	ch_client_close(fleet->client);
 	fleet_dict_deinit(&fleet->dict);
 	fleet_dict_deinit(&fleet->names);
@@ -260,10 +277,31 @@ static int check_schema(struct fleet *fleet, struct buf *why)
 	return err;
 }
 
+static const struct http_opts http = {.connect_timeout_ms = CONNECT_TIMEOUT_MS,
+				      .timeout_ms = ANSWER_TIMEOUT_MS};
+
+struct fleet *fleet_beside(struct fleet *fleet)
+{
+	struct fleet *beside = fleet->beside;
+
+	if (!beside) {
+		beside = calloc(1, sizeof(*beside));
+		if (!beside)
+			return NULL;
+		if (ch_client_open_same(fleet->client, &http, &beside->client)) {
+			free(beside);
+			return NULL;
+		}
+		beside->source.name = ch_client_name(beside->client);
+		beside->version = fleet->version;
+		fleet->beside = beside;
+	}
+	beside->source.why[0] = '\0';
+	return beside;
+}
+
 int fleet_open(const char *url, struct store_source **out, struct buf *why)
 {
-	static const struct http_opts http = {.connect_timeout_ms = CONNECT_TIMEOUT_MS,
-					      .timeout_ms = ANSWER_TIMEOUT_MS};
 	struct fleet *fleet = calloc(1, sizeof(*fleet));
 	const char *wrong = NULL;
 	int err;

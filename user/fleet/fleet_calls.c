@@ -25,6 +25,8 @@ static const uint32_t NO_COLUMN = PROFILE_VALUES_MAX;
 
 struct calls {
 	struct fleet_ask ask;
+	struct fleet_rolled rolled;
+	struct fleet_books books;
 	struct profile_calls tree; /* while it is read: refs are indices into names.frames */
 	kind_values *value_at; /* owned: of each kind */
 	uint32_t *roots; /* owned: by label set, its root; PROFILE_NONE: none yet */
@@ -69,7 +71,12 @@ static void add_columns(const struct calls *calls, struct buf *sql)
 	buf_add_char(sql, ')');
 }
 
-/* Rows of (hour, tree, part, value, kind, nodes, labels, factors, depths, frames, selfs). */
+/*
+ * Rows of (hour, tree, part, value, kind, nodes, labels, factors, depths, frames, selfs). Where a
+ * row is there twice, as an insert that was repeated leaves it until the server merges its parts,
+ * both come, and all come in no order: that is found out here (read_rows()), while FINAL and ORDER
+ * BY take a server as long as all the rest.
+ */
 static void add_question(const struct calls *calls, const struct rollup_span *spans, size_t cnt,
 			 struct buf *sql)
 {
@@ -80,13 +87,13 @@ static void add_question(const struct calls *calls, const struct rollup_span *sp
 		buf_add_str(sql, ", ");
 		fleet_add_label(*by, sql);
 	}
-	buf_printf(sql,
-		   ", factors, depths, frames, selfs FROM rollup_trees FINAL WHERE span = %u AND "
-		   "tree != 0 AND ",
-		   spans->length_s);
+	buf_printf(
+		sql,
+		", factors, depths, frames, selfs FROM rollup_trees WHERE span = %u AND tree != 0 "
+		"AND ",
+		spans->length_s);
 	fleet_add_spans(ask, spans, cnt, sql);
 	add_columns(calls, sql);
-	buf_add_str(sql, " ORDER BY start, tree, part, value");
 }
 
 /* --- Rows --- */
@@ -153,7 +160,7 @@ static int add_node(struct calls *calls, uint32_t root, uint32_t depth, uint64_t
 /* What stands before the arrays in each row. */
 struct row {
 	uint32_t start_s, part, root;
-	uint64_t tree, nodes;
+	uint64_t tree, kind, nodes;
 	uint8_t value;
 	int64_t factor; /* of the wanted value; 0: none */
 };
@@ -256,26 +263,127 @@ static int read_values(struct calls *calls, struct reader *rd, const struct row 
 	return rd->err ? 0 : read_selfs(calls, rd, 1);
 }
 
-static int read_row(struct calls *calls, struct reader *rd)
+/* Up to the labels. */
+static struct row read_place(struct reader *rd)
 {
 	struct row row = {.start_s = reader_u32(rd)};
-	uint32_t column = NO_COLUMN;
-	uint64_t kind;
 
 	row.tree = reader_u64(rd);
 	row.part = reader_u32(rd);
 	row.value = reader_u8(rd);
-	kind = reader_u64(rd);
+	row.kind = reader_u64(rd);
 	row.nodes = reader_u64(rd);
+	return row;
+}
+
+static int read_row(struct calls *calls, struct reader *rd)
+{
+	struct row row = read_place(rd);
+	uint32_t column = NO_COLUMN;
+
 	row.root = take_root(calls, rd);
 	if (rd->err)
 		return 0;
 	if (row.root == PROFILE_NONE)
 		return -ENOMEM;
 	for (size_t i = 0; i < calls->ask.kinds.cnt; i++)
-		if (calls->ask.kinds.items[i].id == kind)
+		if (calls->ask.kinds.items[i].id == row.kind)
 			column = column_of(calls, i);
 	return row.value ? read_values(calls, rd, &row) : read_structure(calls, rd, &row, column);
+}
+
+/* --- Their order --- */
+
+/* Where a row begins in the answer, behind what it is sorted by. */
+struct place {
+	uint64_t tree;
+	uint32_t start_s, part;
+	uint8_t value;
+	size_t offset;
+};
+
+struct places {
+	struct place *items; /* owned */
+	size_t cnt, cap;
+	size_t node_cnt; /* of all of them */
+};
+
+static int compare_places(const void *left_ptr, const void *right_ptr)
+{
+	const struct place *left = left_ptr, *right = right_ptr;
+
+	if (left->start_s != right->start_s)
+		return left->start_s < right->start_s ? -1 : 1;
+	if (left->tree != right->tree)
+		return left->tree < right->tree ? -1 : 1;
+	if (left->part != right->part)
+		return left->part < right->part ? -1 : 1;
+	return left->value - right->value;
+}
+
+/* How many elements it has. */
+static size_t skip_array(struct reader *rd, size_t element_bytes)
+{
+	const size_t cnt = rb_array(rd, element_bytes);
+
+	reader_skip(rd, cnt * element_bytes);
+	return cnt;
+}
+
+/* How many nodes it has. */
+static size_t skip_row(const struct calls *calls, struct reader *rd)
+{
+	size_t len, cnt;
+
+	for (const char *const *by = calls->ask.query->by; *by; by++)
+		rb_text(rd, &len);
+	skip_array(rd, sizeof(int64_t));
+	skip_array(rd, sizeof(uint32_t));
+	cnt = skip_array(rd, sizeof(uint64_t));
+	skip_array(rd, sizeof(int64_t));
+	return cnt;
+}
+
+static int find_places(const struct calls *calls, struct reader *rd, struct places *out)
+{
+	while (!reader_done(rd)) {
+		const size_t offset = reader_offset(rd);
+		const struct row row = read_place(rd);
+		int err = array_reserve(&out->items, &out->cap, out->cnt + 1, sizeof(*out->items));
+
+		if (err)
+			return err;
+		out->node_cnt += skip_row(calls, rd);
+		out->items[out->cnt++] = (struct place){
+			.tree = row.tree,
+			.start_s = row.start_s,
+			.part = row.part,
+			.value = row.value,
+			.offset = offset,
+		};
+	}
+	return 0;
+}
+
+/* The rows of an answer by hour, tree, part and value, each once. */
+static int read_rows(struct calls *calls, struct reader *rd)
+{
+	struct places places = {.cnt = 0};
+	int err = find_places(calls, rd, &places);
+
+	/* A row may bring a root, too. */
+	if (!err && !rd->err)
+		err = profile_calls_reserve(&calls->tree, places.node_cnt + places.cnt);
+	if (places.cnt && !rd->err)
+		qsort(places.items, places.cnt, sizeof(*places.items), compare_places);
+	for (size_t i = 0; i < places.cnt && !err && !rd->err; i++) {
+		if (i && !compare_places(&places.items[i - 1], &places.items[i]))
+			continue;
+		reader_seek(rd, places.items[i].offset);
+		err = read_row(calls, rd);
+	}
+	free(places.items);
+	return err;
 }
 
 static int ask_part(struct calls *calls, const struct rollup_span *spans, size_t cnt)
@@ -293,8 +401,8 @@ static int ask_part(struct calls *calls, const struct rollup_span *spans, size_t
 	calls->id = 0;
 	calls->left = 0;
 	reader_init(&rd, answer.data, answer.len);
-	while (!err && !reader_done(&rd))
-		err = read_row(calls, &rd);
+	if (!err)
+		err = read_rows(calls, &rd);
 	if (calls->left)
 		reader_fail(&rd);
 	return err ? err : fleet_read_end(fleet, &rd);
@@ -327,7 +435,7 @@ static int check_trees(const struct calls *calls, const struct rollup_spans *spa
 
 static int ask_spans(struct calls *calls, const struct rollup_spans *spans)
 {
-	int err = check_trees(calls, spans);
+	int err = 0;
 
 	for (size_t i = 0; i < spans->cnt && !err; i += FLEET_SPANS_MAX) {
 		const size_t rest = spans->cnt - i;
@@ -353,21 +461,27 @@ static int check_plan(const struct calls *calls, const struct fleet_rolled *roll
 	return err;
 }
 
-static int ask_trees(struct calls *calls)
+static int ask_trees(struct calls *calls, bool has_ledger)
 {
-	struct fleet_rolled rolled;
+	struct fleet_rolled *rolled = &calls->rolled;
 	bool is_good = true;
-	int err = fleet_rolled_init(&rolled, &calls->ask);
+	int err = fleet_rolled_expect(rolled, &calls->ask);
 
 	if (!err)
-		err = check_plan(calls, &rolled);
+		err = check_plan(calls, rolled);
 	if (!err)
-		err = ask_spans(calls, &rolled.days);
+		err = check_trees(calls, &rolled->days);
 	if (!err)
-		err = ask_spans(calls, &rolled.hours);
+		err = check_trees(calls, &rolled->hours);
+	/* Not before it is likely that the answer will be used. */
 	if (!err)
-		err = fleet_rolled_check(&rolled, &calls->ask, &is_good);
-	fleet_rolled_deinit(&rolled);
+		fleet_books_begin(&calls->books, &calls->ask, rolled, has_ledger);
+	if (!err)
+		err = ask_spans(calls, &rolled->days);
+	if (!err)
+		err = ask_spans(calls, &rolled->hours);
+	if (!err)
+		err = fleet_rolled_check(rolled, &calls->ask, &is_good);
 	return !err && !is_good ? -ENOTSUP : err;
 }
 
@@ -455,7 +569,7 @@ static int pick_value(struct calls *calls, const char *value)
 	return err ? err : calls->tree.value < head->value_type_cnt ? 0 : -ENOTSUP;
 }
 
-static int read_calls(struct calls *calls, const char *value)
+static int read_calls(struct calls *calls, const char *value, bool has_ledger)
 {
 	int err = calls->ask.is_empty ? -ENOTSUP : 0;
 
@@ -464,7 +578,7 @@ static int read_calls(struct calls *calls, const char *value)
 	if (!err)
 		err = fleet_dict_refresh(&calls->ask.fleet->names);
 	if (!err)
-		err = ask_trees(calls);
+		err = ask_trees(calls, has_ledger);
 	if (!err)
 		err = check_total(&calls->tree);
 	if (!err)
@@ -479,11 +593,9 @@ static int read_all(struct calls *calls, const struct store_query *query, const 
 	int err = fleet_ask_init(&calls->ask, calls->ask.fleet, query);
 
 	if (!err)
-		err = read_calls(calls, value);
+		err = read_calls(calls, value, ledger != NULL);
 	if (!err)
-		err = fleet_coverage(&calls->ask, coverage);
-	if (!err && ledger)
-		err = fleet_ledgers(&calls->ask, coverage, ledger);
+		err = fleet_books_end(&calls->books, coverage, ledger);
 	if (err)
 		return err == -ENOENT ? -ENOTSUP : err;
 	head->time_ns = coverage->first_ns;
@@ -501,6 +613,8 @@ static int calls_init(struct calls *calls, struct fleet *fleet)
 static void calls_deinit(struct calls *calls)
 {
 	forget_wanted(calls);
+	fleet_books_deinit(&calls->books);
+	fleet_rolled_deinit(&calls->rolled);
 	fleet_ask_deinit(&calls->ask);
 	free(calls->value_at);
 	free(calls->roots);

@@ -3,6 +3,8 @@
 #ifndef BPFPROF_FLEET_FLEET_PRIV_H
 #define BPFPROF_FLEET_FLEET_PRIV_H
 
+#include <pthread.h>
+
 #include "base/hmap.h"
 #include "base/reader.h"
 #include "clickhouse/client.h"
@@ -43,6 +45,7 @@ struct fleet_dict {
 struct fleet {
 	struct store_source source; /* first: its address is the fleet's */
 	struct ch_client *client; /* owned */
+	struct fleet *beside; /* owned: a connection for another thread; NULL: not needed yet */
 	uint32_t version; /* of its schema */
 	struct fleet_dict dict;
 	struct fleet_dict names; /* frames with what a flame graph shows of them; no stacks */
@@ -66,6 +69,13 @@ int fleet_query_ids(struct fleet *fleet, struct buf *sql, const uint64_t *ids, s
 
 /* The failure of a question: logged once, and left in source.why. Returns @err. */
 int fleet_fail(struct fleet *fleet, int err);
+
+/* @fleet on another connection, which one other thread may use: it asks and knows nothing. Borrowed
+ * until @fleet is closed; NULL: there is none. */
+struct fleet *fleet_beside(struct fleet *fleet);
+
+/* What @beside failed with is what @fleet does; nothing where they are the same. */
+void fleet_take_why(struct fleet *fleet, const struct fleet *beside, int err);
 
 /* 0, or -EBADMSG: the answer was not what was asked for, which is told as the failure. */
 int fleet_read_end(struct fleet *fleet, const struct reader *rd);
@@ -185,6 +195,12 @@ struct fleet_rolled {
 /* Find them; none where hosts' labels are asked for. 0 or negative errno; release with
  * fleet_rolled_deinit() in either case. */
 int fleet_rolled_init(struct fleet_rolled *rolled, const struct fleet_ask *ask);
+/* The same by what is done alone: fleet_rolled_confirm() has to tell whether the ledger agrees. */
+int fleet_rolled_expect(struct fleet_rolled *rolled, const struct fleet_ask *ask);
+/* Into *@is_good: are @rolled's sums made of what the ledger has in @ask's range, and of all that
+ * it has in whole hours? 0 or negative errno. */
+int fleet_rolled_confirm(const struct fleet_rolled *rolled, const struct fleet_ask *ask,
+			 bool *is_good);
 void fleet_rolled_deinit(struct fleet_rolled *rolled);
 
 /* Is the hour that begins at @hour_s among them? */
@@ -290,5 +306,33 @@ int fleet_coverage(const struct fleet_ask *ask, struct store_coverage *out);
 
 /* fleet_ledger.c: the sum of the ledgers of the range. */
 int fleet_ledgers(const struct fleet_ask *ask, struct store_coverage *coverage, struct ledger *out);
+
+/* --- fleet_books.c --- */
+
+/* Both of them, asked for by a thread, once the ledger agrees with the sums that are read. */
+struct fleet_books {
+	struct fleet *fleet;
+	const struct fleet_rolled *rolled; /* borrowed */
+	struct fleet_ask ask; /* of fleet_beside(), of the range alone */
+	struct store_coverage coverage;
+	struct ledger ledger; /* owned */
+	bool has_ledger, is_running;
+	bool is_asked; /* else fleet_books_end() does it */
+	pthread_t thread;
+	int err;
+};
+
+/*
+ * Begin to ask whether @rolled, which stays until the end, is good (fleet_rolled_confirm()), for
+ * what is covered of @ask's range, and for its ledgers where @has_ledger. Nothing fails before the
+ * end. Release with fleet_books_deinit(), which may have to wait.
+ */
+void fleet_books_begin(struct fleet_books *books, const struct fleet_ask *ask,
+		       const struct fleet_rolled *rolled, bool has_ledger);
+/* Wait for the answers: 0, and @coverage is set, and @ledger, *owned* by the caller, where it was
+ * asked for; -ENOTSUP: @rolled is no good; or another negative errno. Once. */
+int fleet_books_end(struct fleet_books *books, struct store_coverage *coverage,
+		    struct ledger *ledger);
+void fleet_books_deinit(struct fleet_books *books);
 
 #endif

@@ -104,6 +104,79 @@ int fleet_rolled_init(struct fleet_rolled *rolled, const struct fleet_ask *ask)
 	return find_spans(rolled, ask, from_s, to_s);
 }
 
+/* --- The same without asking the ledger first --- */
+
+static int take_done(struct fleet_rolled *rolled, const struct rollup_spans *hours,
+		     const struct rollup_spans *days)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < days->cnt && !err; i++)
+		err = rollup_spans_add(&rolled->days, &days->items[i]);
+	for (size_t i = 0; i < hours->cnt && !err; i++)
+		if (!fleet_rolled_has(rolled, hours->items[i].start_s))
+			err = rollup_spans_add(&rolled->hours, &hours->items[i]);
+	return err;
+}
+
+int fleet_rolled_expect(struct fleet_rolled *rolled, const struct fleet_ask *ask)
+{
+	struct rollup_spans hours = {.cnt = 0}, days = {.cnt = 0};
+	uint32_t from_s, to_s, first_day_s, last_day_s;
+	int err;
+
+	*rolled = (struct fleet_rolled){.hours = {.cnt = 0}};
+	if (!is_usable(ask) || !whole_spans(ask, ROLLUP_HOUR_S, &from_s, &to_s))
+		return 0;
+	err = rollup_done(ask->fleet->client, ROLLUP_HOUR_S, from_s, to_s, &hours);
+	if (!err && hours.cnt && whole_spans(ask, ROLLUP_DAY_S, &first_day_s, &last_day_s))
+		err = rollup_done(ask->fleet->client, ROLLUP_DAY_S, first_day_s, last_day_s, &days);
+	if (!err)
+		err = take_done(rolled, &hours, &days);
+	free(hours.items);
+	free(days.items);
+	return err;
+}
+
+/* Is each of @rolled made of what @ledger has, and all that this has in one of them? */
+static bool is_confirmed(const struct fleet_rolled *rolled, const struct rollup_spans *ledger)
+{
+	static const struct rollup_span nothing;
+	bool is_good = true;
+
+	for (size_t i = 0; i < rolled->days.cnt && is_good; i++) {
+		const struct rollup_span day = rollup_day_of(ledger, rolled->days.items[i].start_s);
+
+		is_good = rollup_is_good(&rolled->days.items[i], &day);
+	}
+	for (size_t i = 0; i < rolled->hours.cnt && is_good; i++) {
+		const struct rollup_span *hour = &rolled->hours.items[i];
+		const struct rollup_span *found = rollup_spans_find(ledger, hour->start_s);
+
+		is_good = rollup_is_good(hour, found ? found : &nothing);
+	}
+	for (size_t i = 0; i < ledger->cnt && is_good; i++)
+		is_good = fleet_rolled_has(rolled, ledger->items[i].start_s);
+	return is_good;
+}
+
+int fleet_rolled_confirm(const struct fleet_rolled *rolled, const struct fleet_ask *ask,
+			 bool *is_good)
+{
+	struct rollup_spans ledger = {.cnt = 0};
+	uint32_t from_s, to_s;
+	int err = 0;
+
+	*is_good = whole_spans(ask, ROLLUP_HOUR_S, &from_s, &to_s);
+	if (*is_good)
+		err = rollup_ledger(ask->fleet->client, from_s, to_s, ask->from_ns, ask->to_ns,
+				    &ledger);
+	if (!err)
+		*is_good = *is_good && is_confirmed(rolled, &ledger);
+	free(ledger.items);
+	return err;
+}
+
 void fleet_rolled_deinit(struct fleet_rolled *rolled)
 {
 	free(rolled->hours.items);

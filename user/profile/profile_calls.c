@@ -18,6 +18,12 @@ void profile_calls_deinit(struct profile_calls *tree)
 	*tree = (struct profile_calls){.node_cnt = 0};
 }
 
+int profile_calls_reserve(struct profile_calls *tree, size_t cnt)
+{
+	return array_reserve(&tree->nodes, &tree->node_cap, tree->node_cnt + cnt,
+			     sizeof(*tree->nodes));
+}
+
 uint32_t profile_calls_add(struct profile_calls *tree, uint32_t parent, uint32_t ref)
 {
 	if (tree->node_cnt >= PROFILE_NONE ||

@@ -29,6 +29,9 @@ struct profile_calls {
 int profile_calls_init(struct profile_calls *tree); /* 0 or -ENOMEM */
 void profile_calls_deinit(struct profile_calls *tree);
 
+/* Make room for @cnt more nodes at once. 0 or -ENOMEM. */
+int profile_calls_reserve(struct profile_calls *tree, size_t cnt);
+
 /* Append a node: its index, or PROFILE_NONE: no memory. */
 uint32_t profile_calls_add(struct profile_calls *tree, uint32_t parent, uint32_t ref);
 
