@@ -236,13 +236,13 @@ static const struct {
 	const char *in; /* of the question */
 	void (*answer)(struct buf *out);
 } kinds_of_question[] = {
-	{"cityHash64(host, seq)", answer_states},  {"AND span = 3600", answer_rolled},
-	{" FROM kinds FINAL", answer_kinds},	   {"SELECT DISTINCT", answer_combinations},
-	{"AS hour, count()", answer_windows},	   {" AS svc, ", answer_rows},
-	{"SELECT stack, frames", answer_stacks},   {"SELECT frame, flags", answer_frames},
-	{"SELECT min(s)", answer_coverage},	   {"SELECT ledger", answer_ledger},
-	{"SELECT event, sum(r)", answer_sums},	   {"SELECT key, val", answer_labels},
-	{"SELECT label, toUInt64", answer_series}, {"SELECT host, seq, start_ns", answer_starts},
+	{"cityHash64(host, seq)", answer_states},     {"AND span = 3600", answer_rolled},
+	{" FROM kinds FINAL", answer_kinds},	      {"SELECT DISTINCT", answer_combinations},
+	{"AS hour, count()", answer_windows},	      {" AS svc, ", answer_rows},
+	{"SELECT stack, frames", answer_stacks},      {"SELECT frame, flags", answer_frames},
+	{"SELECT min(start_ns)", answer_coverage},    {"SELECT ledger", answer_ledger},
+	{"SELECT event, sum(recorded)", answer_sums}, {"SELECT key, val", answer_labels},
+	{"SELECT label, toUInt64", answer_series},    {"SELECT host, seq, start_ns", answer_starts},
 };
 
 static int answer(const char *sql, struct buf *out)
@@ -611,7 +611,7 @@ static void does_not_believe_everything(void **state)
 	struct store_source *source = *state;
 	static const char *const cuts[] = {" FROM kinds FINAL",	  "AS hour, count()",
 					   " AS svc, ",		  "SELECT stack, frames",
-					   "SELECT frame, flags", "SELECT min(s)",
+					   "SELECT frame, flags", "SELECT min(start_ns)",
 					   "SELECT ledger"};
 
 	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {

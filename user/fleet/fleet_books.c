@@ -56,13 +56,11 @@ void fleet_books_begin(struct fleet_books *books, const struct fleet_ask *ask,
 	ledger_init(&books->ledger);
 	fleet_ask_range(&books->ask, beside ? beside : ask->fleet, ask->from_ns, ask->to_ns);
 	books->is_running = beside && start_thread(books);
-	books->is_asked = books->is_running;
 }
 
 static void join(struct fleet_books *books)
 {
-	if (books->is_running)
-		pthread_join(books->thread, NULL);
+	pthread_join(books->thread, NULL);
 	books->is_running = false;
 }
 
@@ -71,9 +69,10 @@ int fleet_books_end(struct fleet_books *books, struct store_coverage *coverage,
 {
 	struct fleet *fleet = books->fleet;
 
-	if (!books->is_asked)
+	if (books->is_running)
+		join(books);
+	else
 		ask_all(books);
-	join(books);
 	if (books->err && books->err != -ENOTSUP)
 		fleet_take_why(fleet, books->ask.fleet, books->err);
 	if (books->err)
@@ -88,7 +87,8 @@ int fleet_books_end(struct fleet_books *books, struct store_coverage *coverage,
 
 void fleet_books_deinit(struct fleet_books *books)
 {
-	join(books);
+	if (books->is_running)
+		join(books);
 	fleet_ask_deinit(&books->ask);
 	ledger_deinit(&books->ledger);
 }

@@ -316,8 +316,8 @@ struct fleet_books {
 	struct fleet_ask ask; /* of fleet_beside(), of the range alone */
 	struct store_coverage coverage;
 	struct ledger ledger; /* owned */
-	bool has_ledger, is_running;
-	bool is_asked; /* else fleet_books_end() does it */
+	bool has_ledger;
+	bool is_running; /* else fleet_books_end() asks */
 	pthread_t thread;
 	int err;
 };

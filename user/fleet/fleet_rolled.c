@@ -71,19 +71,41 @@ static int take_hours(const struct rollup_spans *ledger, const struct rollup_spa
 	return err;
 }
 
-static int find_spans(struct fleet_rolled *rolled, const struct fleet_ask *ask, uint32_t from_s,
-		      uint32_t to_s)
+/* What is done of the range: its whole hours, and days where there are any. */
+static int find_done(const struct fleet_ask *ask, struct rollup_spans *hours,
+		     struct rollup_spans *days)
 {
 	struct ch_client *client = ask->fleet->client;
-	struct rollup_spans ledger = {.cnt = 0}, hours = {.cnt = 0}, days = {.cnt = 0};
-	uint32_t first_day_s, last_day_s;
-	int err = rollup_done(client, ROLLUP_HOUR_S, from_s, to_s, &hours);
+	uint32_t from_s, to_s;
+	int err;
 
-	/* Nobody rolls up here: the ledger need not be asked. */
+	if (!is_usable(ask) || !whole_spans(ask, ROLLUP_HOUR_S, &from_s, &to_s))
+		return 0;
+	err = rollup_done(client, ROLLUP_HOUR_S, from_s, to_s, hours);
+	if (!err && hours->cnt && whole_spans(ask, ROLLUP_DAY_S, &from_s, &to_s))
+		err = rollup_done(client, ROLLUP_DAY_S, from_s, to_s, days);
+	return err;
+}
+
+/* What the ledger has of whole hours. */
+static int find_windows(const struct fleet_ask *ask, struct rollup_spans *out)
+{
+	uint32_t from_s, to_s;
+
+	if (!whole_spans(ask, ROLLUP_HOUR_S, &from_s, &to_s))
+		return 0;
+	return rollup_ledger(ask->fleet->client, from_s, to_s, ask->from_ns, ask->to_ns, out);
+}
+
+int fleet_rolled_init(struct fleet_rolled *rolled, const struct fleet_ask *ask)
+{
+	struct rollup_spans ledger = {.cnt = 0}, hours = {.cnt = 0}, days = {.cnt = 0};
+	int err = find_done(ask, &hours, &days);
+
+	*rolled = (struct fleet_rolled){.hours = {.cnt = 0}};
+	/* Where nobody rolls up the ledger need not be asked. */
 	if (!err && hours.cnt)
-		err = rollup_ledger(client, from_s, to_s, ask->from_ns, ask->to_ns, &ledger);
-	if (!err && ledger.cnt && whole_spans(ask, ROLLUP_DAY_S, &first_day_s, &last_day_s))
-		err = rollup_done(client, ROLLUP_DAY_S, first_day_s, last_day_s, &days);
+		err = find_windows(ask, &ledger);
 	if (!err)
 		err = take_days(&ledger, &days, &rolled->days);
 	if (!err)
@@ -92,16 +114,6 @@ static int find_spans(struct fleet_rolled *rolled, const struct fleet_ask *ask, 
 	free(hours.items);
 	free(days.items);
 	return err;
-}
-
-int fleet_rolled_init(struct fleet_rolled *rolled, const struct fleet_ask *ask)
-{
-	uint32_t from_s, to_s;
-
-	*rolled = (struct fleet_rolled){.hours = {.cnt = 0}};
-	if (!is_usable(ask) || !whole_spans(ask, ROLLUP_HOUR_S, &from_s, &to_s))
-		return 0;
-	return find_spans(rolled, ask, from_s, to_s);
 }
 
 /* --- The same without asking the ledger first --- */
@@ -122,15 +134,9 @@ static int take_done(struct fleet_rolled *rolled, const struct rollup_spans *hou
 int fleet_rolled_expect(struct fleet_rolled *rolled, const struct fleet_ask *ask)
 {
 	struct rollup_spans hours = {.cnt = 0}, days = {.cnt = 0};
-	uint32_t from_s, to_s, first_day_s, last_day_s;
-	int err;
+	int err = find_done(ask, &hours, &days);
 
 	*rolled = (struct fleet_rolled){.hours = {.cnt = 0}};
-	if (!is_usable(ask) || !whole_spans(ask, ROLLUP_HOUR_S, &from_s, &to_s))
-		return 0;
-	err = rollup_done(ask->fleet->client, ROLLUP_HOUR_S, from_s, to_s, &hours);
-	if (!err && hours.cnt && whole_spans(ask, ROLLUP_DAY_S, &first_day_s, &last_day_s))
-		err = rollup_done(ask->fleet->client, ROLLUP_DAY_S, first_day_s, last_day_s, &days);
 	if (!err)
 		err = take_done(rolled, &hours, &days);
 	free(hours.items);
@@ -164,15 +170,9 @@ int fleet_rolled_confirm(const struct fleet_rolled *rolled, const struct fleet_a
 			 bool *is_good)
 {
 	struct rollup_spans ledger = {.cnt = 0};
-	uint32_t from_s, to_s;
-	int err = 0;
+	int err = find_windows(ask, &ledger);
 
-	*is_good = whole_spans(ask, ROLLUP_HOUR_S, &from_s, &to_s);
-	if (*is_good)
-		err = rollup_ledger(ask->fleet->client, from_s, to_s, ask->from_ns, ask->to_ns,
-				    &ledger);
-	if (!err)
-		*is_good = *is_good && is_confirmed(rolled, &ledger);
+	*is_good = !err && is_confirmed(rolled, &ledger);
 	free(ledger.items);
 	return err;
 }
