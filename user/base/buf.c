@@ -101,8 +101,9 @@ char *decimal_put(char *out, uint64_t value)
 void buf_add_u64(struct buf *buf, uint64_t value)
 {
 	char digits[DECIMAL_DIGITS_MAX];
+	const char *end = decimal_put(digits, value);
 
-	buf_add(buf, digits, (size_t)(decimal_put(digits, value) - digits));
+	buf_add(buf, digits, (size_t)(end - digits));
 }
 
 void buf_printf(struct buf *buf, const char *fmt, ...)
