@@ -284,6 +284,31 @@ static void test_json_and_back(void **state)
 	buf_deinit(&json);
 }
 
+/* Sums that have reached their end, and those that a double would round to 2^64. */
+static void test_greatest_counts(void **state)
+{
+	const uint64_t greatest = 18446744073709549568U; /* the double before 2^64 */
+	struct ledger ledger, copy;
+	struct buf json;
+
+	sample_ledger(&ledger);
+	ledger.events[0].sum.ticks = UINT64_MAX;
+	ledger.events[0].sum.ran = UINT64_MAX - 1000;
+	ledger.events[0].period = greatest;
+	ledger_reason_add(&ledger.events[0].sum.lost, "map_full", UINT64_MAX - 1);
+	ledger_reason_add(&ledger.events[0].sum.lost, "map_full", UINT64_MAX / 2);
+	buf_init(&json, BUF_NO_MAX);
+	ledger_to_json(&ledger, &json);
+	assert_int_equal(ledger_from_json(json.data, json.len, &copy), 0);
+	assert_true(copy.events[0].sum.ticks == greatest);
+	assert_true(copy.events[0].sum.ran == greatest);
+	assert_true(copy.events[0].period == greatest);
+	assert_true(copy.events[0].sum.lost.items[0].cnt == greatest);
+	ledger_deinit(&ledger);
+	ledger_deinit(&copy);
+	buf_deinit(&json);
+}
+
 static void test_bad_json(void **state)
 {
 	static const char *const bad[] = {
@@ -616,6 +641,7 @@ int main(void)
 		cmocka_unit_test(test_reasons_beyond_max),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_json_and_back),
+		cmocka_unit_test(test_greatest_counts),
 		cmocka_unit_test(test_bad_json),
 		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_other_versions),

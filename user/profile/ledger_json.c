@@ -75,6 +75,14 @@ static const struct count_field cost_fields[] = {
 	COUNT_FIELD(ledger_cost, verifier_insns),
 };
 
+/* Its readers' numbers are doubles, and the next one of these is no count: 2^64. */
+static const uint64_t WRITTEN_MAX = UINT64_MAX - 0x7ff;
+
+static void write_count(struct json *js, const char *key, uint64_t cnt)
+{
+	json_kv_u64(js, key, cnt < WRITTEN_MAX ? cnt : WRITTEN_MAX);
+}
+
 static void write_counts(struct json *js, const void *object, const struct count_field *fields,
 			 size_t field_cnt)
 {
@@ -82,7 +90,7 @@ static void write_counts(struct json *js, const void *object, const struct count
 
 	for (size_t i = 0; i < field_cnt; i++) {
 		memcpy(&value, (const char *)object + fields[i].offset, sizeof(value));
-		json_kv_u64(js, fields[i].key, value);
+		write_count(js, fields[i].key, value);
 	}
 }
 
@@ -91,7 +99,7 @@ static void write_reasons(struct json *js, const char *key, const struct ledger_
 	json_key(js, key);
 	json_object_begin(js);
 	for (uint32_t i = 0; i < reasons->cnt; i++)
-		json_kv_u64(js, reasons->items[i].name, reasons->items[i].cnt);
+		write_count(js, reasons->items[i].name, reasons->items[i].cnt);
 	json_object_end(js);
 }
 
@@ -110,17 +118,17 @@ static void write_event(struct json *js, const struct ledger_event *event)
 	json_object_begin(js);
 	json_kv_str(js, "name", event->name);
 	json_kv_str(js, "unit", event->unit);
-	json_kv_u64(js, "period", event->period);
-	json_kv_u64(js, "kernel_runs", event->sum.kernel_runs);
+	write_count(js, "period", event->period);
+	write_count(js, "kernel_runs", event->sum.kernel_runs);
 	if (event->thinned || event->asleep) {
-		json_kv_u64(js, "thinned", event->thinned);
-		json_kv_u64(js, "thinned_below_ns", event->thinned_below_ns);
-		json_kv_u64(js, "asleep", event->asleep);
+		write_count(js, "thinned", event->thinned);
+		write_count(js, "thinned_below_ns", event->thinned_below_ns);
+		write_count(js, "asleep", event->asleep);
 	}
 	if (event->passed_over)
-		json_kv_u64(js, "passed_over", event->passed_over);
+		write_count(js, "passed_over", event->passed_over);
 	if (event->absent_ns)
-		json_kv_u64(js, "absent_ns", event->absent_ns);
+		write_count(js, "absent_ns", event->absent_ns);
 	write_row(js, &event->sum);
 	json_key(js, "per_cpu");
 	json_array_begin(js);
