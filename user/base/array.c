@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/huge_pages.h"
+
 enum { ARRAY_FIRST_CAP = 8 };
 
 int array_reserve(void *items, size_t *cap, size_t need, size_t elem_bytes)
@@ -29,6 +31,7 @@ int array_reserve(void *items, size_t *cap, size_t need, size_t elem_bytes)
 	grown = realloc(old, new_bytes);
 	if (!grown)
 		return -ENOMEM;
+	huge_pages_prefer(grown, new_bytes);
 	memset(grown + *cap * elem_bytes, 0, (new_cap - *cap) * elem_bytes);
 	memcpy(items, &grown, sizeof(grown));
 	*cap = new_cap;

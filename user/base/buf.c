@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/huge_pages.h"
+
 enum { BUF_FIRST_CAP = 64 };
 
 void buf_init(struct buf *buf, size_t max_bytes)
@@ -57,6 +59,7 @@ static bool buf_grow(struct buf *buf, size_t extra)
 		buf->err = -ENOMEM;
 		return false;
 	}
+	huge_pages_prefer(grown, new_cap);
 	buf->data = grown;
 	buf->cap = new_cap;
 	return true;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/huge_pages.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -73,6 +75,7 @@ static int hmap_grow(struct hmap *map)
 	grown.slots = malloc(bytes);
 	if (!grown.slots)
 		return -ENOMEM;
+	huge_pages_prefer(grown.slots, bytes);
 	for (size_t i = 0; i < cap; i++)
 		grown.slots[i] = (struct hmap_slot){.index = HMAP_NONE};
 	for (size_t i = 0; i < old_cap; i++) {
