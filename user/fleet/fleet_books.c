@@ -5,13 +5,13 @@
  * that the fleet has.
  */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 
 #include "fleet/fleet_priv.h"
 
-static void ask_all(struct fleet_books *books)
+static void ask_all(void *arg)
 {
+	struct fleet_books *books = arg;
 	bool is_good;
 	int err = fleet_rolled_confirm(books->rolled, &books->ask, &is_good);
 
@@ -24,25 +24,6 @@ static void ask_all(struct fleet_books *books)
 	books->err = err;
 }
 
-static void *books_main(void *arg)
-{
-	ask_all(arg);
-	return NULL;
-}
-
-/* Signals are for whoever waits. */
-static bool start_thread(struct fleet_books *books)
-{
-	sigset_t all, before;
-	int err;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&books->thread, NULL, books_main, books);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return !err;
-}
-
 void fleet_books_begin(struct fleet_books *books, const struct fleet_ask *ask,
 		       const struct fleet_rolled *rolled, bool has_ledger)
 {
@@ -52,16 +33,12 @@ void fleet_books_begin(struct fleet_books *books, const struct fleet_ask *ask,
 		.fleet = ask->fleet,
 		.rolled = rolled,
 		.has_ledger = has_ledger,
+		.task = {.work = ask_all, .arg = books},
 	};
 	ledger_init(&books->ledger);
 	fleet_ask_range(&books->ask, beside ? beside : ask->fleet, ask->from_ns, ask->to_ns);
-	books->is_running = beside && start_thread(books);
-}
-
-static void join(struct fleet_books *books)
-{
-	pthread_join(books->thread, NULL);
-	books->is_running = false;
+	if (beside)
+		task_begin(&books->task, ask_all, books);
 }
 
 int fleet_books_end(struct fleet_books *books, struct store_coverage *coverage,
@@ -69,10 +46,7 @@ int fleet_books_end(struct fleet_books *books, struct store_coverage *coverage,
 {
 	struct fleet *fleet = books->fleet;
 
-	if (books->is_running)
-		join(books);
-	else
-		ask_all(books);
+	task_end(&books->task);
 	if (books->err && books->err != -ENOTSUP)
 		fleet_take_why(fleet, books->ask.fleet, books->err);
 	if (books->err)
@@ -87,8 +61,8 @@ int fleet_books_end(struct fleet_books *books, struct store_coverage *coverage,
 
 void fleet_books_deinit(struct fleet_books *books)
 {
-	if (books->is_running)
-		join(books);
+	if (books->task.is_running)
+		task_end(&books->task);
 	fleet_ask_deinit(&books->ask);
 	ledger_deinit(&books->ledger);
 }

@@ -3,10 +3,9 @@
 #ifndef BPFPROF_FLEET_FLEET_PRIV_H
 #define BPFPROF_FLEET_FLEET_PRIV_H
 
-#include <pthread.h>
-
 #include "base/hmap.h"
 #include "base/reader.h"
+#include "base/task.h"
 #include "clickhouse/client.h"
 #include "clickhouse/rollup.h"
 #include "clickhouse/rowbinary.h"
@@ -317,8 +316,7 @@ struct fleet_books {
 	struct store_coverage coverage;
 	struct ledger ledger; /* owned */
 	bool has_ledger;
-	bool is_running; /* else fleet_books_end() asks */
-	pthread_t thread;
+	struct task task; /* without a thread fleet_books_end() asks */
 	int err;
 };
 
