@@ -14,7 +14,7 @@
 #include "flame_fixture.h"
 #include "random_profile.h"
 
-enum { PROFILES = 30 };
+enum { PROFILES = 30, LARGE_STACKS = 20000 };
 
 /* Each sample of @prof as a chain of its own, but for the root of its label set, which is there
  * once. The head is borrowed: it is @prof itself. */
@@ -139,6 +139,30 @@ static void many_of_one_caller_are_the_same(void **state)
 	profile_deinit(&prof);
 }
 
+/* So many that they are built from both ends: of one process, of some, and of many. */
+static void large_ones_are_the_same(void **state)
+{
+	static const int process_cnts[] = {1, 2, 3, 500};
+
+	for (size_t i = 0; i < sizeof(process_cnts) / sizeof(*process_cnts); i++) {
+		struct profile prof;
+		char process[32], stack[96];
+
+		fixture_init(&prof, "samples", "count");
+		for (int j = 0; j < LARGE_STACKS; j++) {
+			snprintf(process, sizeof(process), "p%d", j % process_cnts[i]);
+			snprintf(stack, sizeof(stack), "main|f%d|l:g%d|k:h%d", j * 37 % 1009,
+				 j % 101, j % 7);
+			fixture_add(&prof, process, j % 5, stack);
+		}
+		fixture_add(&prof, "", 6, "");
+		fixture_add(&prof, "", 7, "main|f1");
+		expect_same_svg(&prof, 0, NULL);
+		expect_same_svg(&prof, 0, "");
+		profile_deinit(&prof);
+	}
+}
+
 static void profiles_by_chance_are_the_same(void **state)
 {
 	for (uint64_t seed = 1; seed <= PROFILES; seed++) {
@@ -190,6 +214,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_states_and_inlined_calls_are_the_same),
 		cmocka_unit_test(many_of_one_caller_are_the_same),
+		cmocka_unit_test(large_ones_are_the_same),
 		cmocka_unit_test(profiles_by_chance_are_the_same),
 		cmocka_unit_test(refuses_what_it_cannot_draw),
 	};
