@@ -73,6 +73,7 @@ struct document {
 	const struct flame_tree *tree;
 	const struct svg_diff *diff; /* NULL: none */
 	struct svg_frames frames;
+	struct svg_data data;
 };
 
 static bool is_empty(const struct document *doc)
@@ -248,12 +249,12 @@ static uint32_t add_foot(struct buf *out, const struct document *doc, uint32_t t
 	return baseline + (lines ? lines - 1 : 0) * LEDGER_LEADING + BOTTOM;
 }
 
-static int add_scripts(struct buf *out, const struct document *doc)
+static int add_scripts(struct buf *out, struct document *doc)
 {
 	int err;
 
 	buf_add_str(out, "<script type=\"application/json\">");
-	err = svg_add_data(out, doc->tree, &doc->unit, doc->diff);
+	err = svg_data_end(&doc->data, out, &doc->unit, doc->diff);
 	buf_add_str(out, "</script>\n<script><![CDATA[\n'use strict';\n{\n");
 	buf_add_str(out, script);
 	if (doc->diff)
@@ -265,7 +266,7 @@ static int add_scripts(struct buf *out, const struct document *doc)
 
 /* The heights stand in front of what decides them, so the image is made first; what is large, the
  * data, is written once. */
-static int add_document(struct buf *out, const struct document *doc)
+static int add_document(struct buf *out, struct document *doc)
 {
 	struct buf image;
 	uint32_t top, bottom, height;
@@ -301,14 +302,20 @@ int svg_add_document(struct buf *out, const struct profile *prof, const struct e
 		.tree = tree,
 		.diff = diff,
 	};
+	int err;
 
 	if (value != PROFILE_NONE)
 		doc.unit = svg_unit_of(profile_str(prof, prof->value_types[value].type),
 				       profile_str(prof, prof->value_types[value].unit));
 	if (diff)
 		doc.unit = *diff->unit;
-	svg_frames_init(&doc.frames, tree, &doc.unit, diff);
-	return add_document(out, &doc);
+	err = svg_data_begin(&doc.data, tree);
+	if (!err) {
+		svg_frames_init(&doc.frames, tree, &doc.unit, diff);
+		err = add_document(out, &doc);
+	}
+	svg_data_deinit(&doc.data);
+	return err;
 }
 
 static int encode(const struct profile *prof, const struct encoder_opts *opts, struct buf *out)

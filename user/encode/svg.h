@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/task.h"
 #include "encode/encoder.h"
 #include "encode/flame.h"
 #include "profile/diff.h"
@@ -100,9 +101,23 @@ bool svg_diff_legend(uint32_t item, const char **cls, const char **text);
 /* What the script needs beside the tree, after a comma. */
 void svg_diff_add_data(struct buf *out, const struct svg_diff *diff);
 
-/* The whole tree as JSON, for the script: schema in svg_data.c. 0 or -ENOMEM. */
-int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct svg_unit *unit,
+/* The whole tree as JSON, for the script: schema in svg_data.c. */
+struct svg_data {
+	const struct flame_tree *tree; /* borrowed */
+	uint32_t *numbers; /* owned: by name, in order of first use */
+	struct buf names;
+	size_t first_cnt; /* nodes; those behind them are written by a thread */
+	struct buf second; /* the thread's */
+	struct task task;
+};
+
+/* Begin to write @tree, which stays until the end. 0 or -ENOMEM; release with svg_data_deinit() in
+ * either case. */
+int svg_data_begin(struct svg_data *data, const struct flame_tree *tree);
+/* Append all of it. 0 or -ENOMEM; once. */
+int svg_data_end(struct svg_data *data, struct buf *out, const struct svg_unit *unit,
 		 const struct svg_diff *diff);
+void svg_data_deinit(struct svg_data *data);
 
 /* The frames as SVG, root at the bottom. */
 struct svg_frames {

@@ -22,9 +22,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-
-enum { LINE_NODES = 16 };
+enum {
+	LINE_NODES = 16,
+	LARGE = 1 << 15, /* nodes, of which a thread writes the last ones ... */
+	FIRST_SHARE = 4, /* ... but for a quarter: the caller has the image to draw, too */
+};
 
 static const struct {
 	char letter;
@@ -108,11 +110,12 @@ static void add_kinds(struct buf *out)
 }
 
 /* Names in order of first use; their numbers go to @numbers, by name. */
-static void add_names(struct buf *out, const struct flame_tree *tree, uint32_t *numbers,
-		      struct buf *shades)
+static void add_names(struct buf *out, const struct flame_tree *tree, uint32_t *numbers)
 {
+	struct buf shades;
 	uint32_t cnt = 0;
 
+	buf_init(&shades, BUF_NO_MAX);
 	buf_add_str(out, "\"names\":[");
 	memset(numbers, 0xff, tree->names.cnt * sizeof(*numbers));
 	for (size_t i = 0; i < tree->node_cnt; i++) {
@@ -124,9 +127,12 @@ static void add_names(struct buf *out, const struct flame_tree *tree, uint32_t *
 			buf_add_str(out, ",\n");
 		numbers[node->name] = cnt++;
 		svg_add_json_str(out, flame_name(tree, node));
-		buf_add_char(shades, (char)('0' + shade_of(flame_name(tree, node))));
+		buf_add_char(&shades, (char)('0' + shade_of(flame_name(tree, node))));
 	}
-	buf_printf(out, "],\n\"shades\":\"%s\",\n", buf_cstr(shades));
+	buf_printf(out, "],\n\"shades\":\"%s\",\n", buf_cstr(&shades));
+	if (!out->err)
+		out->err = shades.err;
+	buf_deinit(&shades);
 }
 
 static char *put_node(char *out, const struct flame_node *node, unsigned up, uint64_t name)
@@ -138,51 +144,76 @@ static char *put_node(char *out, const struct flame_node *node, unsigned up, uin
 	return decimal_put(out, (uint64_t)node->self);
 }
 
-/* There are many: @out gets a line at a time. */
-static void add_nodes(struct buf *out, const struct flame_tree *tree, const uint32_t *numbers)
+/* Nodes [begin, end), a line at a time: there are many. */
+static void add_nodes(struct buf *out, const struct svg_data *data, size_t begin, size_t end)
 {
-	char line[LINE_NODES * 3 * (DECIMAL_DIGITS_MAX + 1) + 1], *end = line;
-	unsigned depth_before = 0;
+	const struct flame_tree *tree = data->tree;
+	char line[LINE_NODES * 3 * (DECIMAL_DIGITS_MAX + 1) + 1], *at = line;
 
-	buf_add_str(out, "\"nodes\":[");
-	for (size_t i = 0; i < tree->node_cnt; i++) {
+	for (size_t i = begin; i < end; i++) {
 		const struct flame_node *node = &tree->nodes[i];
 
 		if (i)
-			*end++ = ',';
+			*at++ = ',';
 		if (i && i % LINE_NODES == 0) {
-			*end++ = '\n';
-			buf_add(out, line, (size_t)(end - line));
-			end = line;
+			*at++ = '\n';
+			buf_add(out, line, (size_t)(at - line));
+			at = line;
 		}
-		end = put_node(end, node, i ? depth_before + 1 - node->depth : 0,
-			       numbers[node->name]);
-		depth_before = node->depth;
+		at = put_node(at, node, i ? tree->nodes[i - 1].depth + 1U - node->depth : 0,
+			      data->numbers[node->name]);
 	}
-	buf_add(out, line, (size_t)(end - line));
-	buf_add_char(out, ']');
+	buf_add(out, line, (size_t)(at - line));
 }
 
-int svg_add_data(struct buf *out, const struct flame_tree *tree, const struct svg_unit *unit,
+static void add_second(void *arg)
+{
+	struct svg_data *data = arg;
+
+	add_nodes(&data->second, data, data->first_cnt, data->tree->node_cnt);
+}
+
+int svg_data_begin(struct svg_data *data, const struct flame_tree *tree)
+{
+	*data = (struct svg_data){.tree = tree, .first_cnt = tree->node_cnt};
+	buf_init(&data->names, BUF_NO_MAX);
+	buf_init(&data->second, BUF_NO_MAX);
+	data->numbers = malloc(tree->names.cnt * sizeof(*data->numbers));
+	if (!data->numbers)
+		return -ENOMEM;
+	add_names(&data->names, tree, data->numbers);
+	if (tree->node_cnt >= LARGE) {
+		data->first_cnt = tree->node_cnt / FIRST_SHARE;
+		task_begin(&data->task, add_second, data);
+	}
+	return data->names.err;
+}
+
+int svg_data_end(struct svg_data *data, struct buf *out, const struct svg_unit *unit,
 		 const struct svg_diff *diff)
 {
-	_cleanup_free_ uint32_t *numbers = calloc(tree->names.cnt, sizeof(*numbers));
-	struct buf shades;
-	int err;
-
-	if (!numbers)
-		return -ENOMEM;
-	buf_init(&shades, BUF_NO_MAX);
 	buf_printf(out, "{\"scale\":\"%s\",\"noun\":", scales[unit->scale]);
 	svg_add_json_str(out, unit->noun);
 	buf_printf(out, ",\"row\":%d,\"margin\":%d,\n", SVG_ROW, SVG_MARGIN);
 	add_kinds(out);
-	add_names(out, tree, numbers, &shades);
-	add_nodes(out, tree, numbers);
+	buf_add(out, data->names.data, data->names.len);
+	buf_add_str(out, "\"nodes\":[");
+	add_nodes(out, data, 0, data->first_cnt);
+	if (data->task.work)
+		task_end(&data->task);
+	buf_add(out, data->second.data, data->second.len);
+	buf_add_char(out, ']');
 	if (diff)
 		svg_diff_add_data(out, diff);
 	buf_add_char(out, '}');
-	err = shades.err;
-	buf_deinit(&shades);
-	return err;
+	return data->second.err;
+}
+
+void svg_data_deinit(struct svg_data *data)
+{
+	if (data->task.is_running)
+		task_end(&data->task);
+	free(data->numbers);
+	buf_deinit(&data->names);
+	buf_deinit(&data->second);
 }
