@@ -267,7 +267,7 @@ san: checked-deps ## the unit tests under AddressSanitizer and UBSan
 
 # gcc's runtime tells a race without making a process, which a confined program may not. It says of fences that it does
 # not follow them: ours order what the kernel side reads, which is nothing that it could see.
-TSAN_UNITS := test_base_fs test_debuginfod test_flame_calls test_fleet_calls test_row_builder test_stream
+TSAN_UNITS := test_base_fs test_base_task test_debuginfod test_flame_calls test_fleet_calls test_row_builder test_stream
 .PHONY: tsan tsan-bins
 tsan: ## what has threads under ThreadSanitizer, in build/tsan; SHORT=1: a part
 	+@$(SUBMAKE) O=$(O)/tsan CC=$(CROSS)gcc SAN=thread CFLAGS='-O2 -g -Wno-tsan' tsan-bins
