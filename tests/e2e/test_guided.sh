@@ -54,6 +54,13 @@ lines_of()
 		inside && /^ +[0-9]+: [0-9]+$/ { sum += $2 } END { print sum + 0 }' "$tmp/out/hot.afdo.txt"
 }
 
+# most_of FUNCTION: the most that a line in it has, nested ones too.
+most_of()
+{
+	awk -v name="$1" '/^[^ #]/ { inside = index($0, name ":") == 1 }
+		inside && /^ +[0-9.]+: [0-9]+$/ && $2 > most { most = $2 } END { print most + 0 }' "$tmp/out/hot.afdo.txt"
+}
+
 # --- clang ---
 
 if ! have clang++ || ! have llvm-profdata; then
@@ -76,9 +83,10 @@ else
 	check "and writes the same" diff "$tmp/ours" "$tmp/theirs"
 	check "clang takes it" clang++ -O2 -g "-fprofile-sample-use=$tmp/out/hot.afdo.txt" -S -emit-llvm -o "$tmp/shop.ll" \
 		"$tmp/shop.cpp"
-	# The branch to rare() and round the loop is weighted as samples were taken: never, and often.
-	weights=$(sed -n 's/.*"branch_weights", i32 1, i32 \([0-9]*\)}.*/\1/p' "$tmp/shop.ll" | head -n 1)
-	check "a branch of it has the weight of its lines" is "${weights:-0} > 10"
+	# The branch out of the loop, of which hardly a sample was taken, and round it: clang adds 1 to the most of its lines.
+	read -r out round < <(sed -nE 's/.*"branch_weights", i32 ([0-9]+), i32 ([0-9]+)\}.*/\1 \2/p' "$tmp/shop.ll" | head -n 1)
+	check "a branch of it has the weight of its lines" is "${round:-0} > 10 && $round == 1 + $(most_of $hot)"
+	check "and the other has hardly any" is "${out:-0} >= 1 && $out < $round / 5"
 	check "a function without samples has none" grep -qE 'function_entry_count", i64 -1}' "$tmp/shop.ll"
 fi
 
