@@ -309,6 +309,32 @@ static void test_greatest_counts(void **state)
 	buf_deinit(&json);
 }
 
+/* Sums that are no doubles: what is written is what is read, and written the same again. */
+static void test_inexact_counts(void **state)
+{
+	const uint64_t odd = (1ULL << 53) + 1;
+	struct ledger ledger, copy;
+	struct buf first, second;
+
+	sample_ledger(&ledger);
+	ledger.events[0].sum.ticks = odd;
+	ledger.events[0].sum.ran = odd - 2;
+	ledger_reason_add(&ledger.events[0].sum.lost, "map_full", 9821537637362331648U);
+	ledger_reason_add(&ledger.events[0].sum.lost, "map_full", 1196331201015112704U);
+	buf_init(&first, BUF_NO_MAX);
+	ledger_to_json(&ledger, &first);
+	assert_int_equal(ledger_from_json(first.data, first.len, &copy), 0);
+	assert_true(copy.events[0].sum.ticks == odd - 1);
+	assert_true(copy.events[0].sum.ran == odd - 2);
+	buf_init(&second, BUF_NO_MAX);
+	ledger_to_json(&copy, &second);
+	assert_string_equal(buf_cstr(&second), buf_cstr(&first));
+	ledger_deinit(&ledger);
+	ledger_deinit(&copy);
+	buf_deinit(&first);
+	buf_deinit(&second);
+}
+
 static void test_bad_json(void **state)
 {
 	static const char *const bad[] = {
@@ -642,6 +668,7 @@ int main(void)
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_json_and_back),
 		cmocka_unit_test(test_greatest_counts),
+		cmocka_unit_test(test_inexact_counts),
 		cmocka_unit_test(test_bad_json),
 		cmocka_unit_test(test_long_names),
 		cmocka_unit_test(test_other_versions),

@@ -78,9 +78,10 @@ static const struct count_field cost_fields[] = {
 /* Its readers' numbers are doubles, and the next one of these is no count: 2^64. */
 static const uint64_t WRITTEN_MAX = UINT64_MAX - 0x7ff;
 
+/* As it will be read: above 2^53 not each count is a double. */
 static void write_count(struct json *js, const char *key, uint64_t cnt)
 {
-	json_kv_u64(js, key, cnt < WRITTEN_MAX ? cnt : WRITTEN_MAX);
+	json_kv_u64(js, key, cnt < WRITTEN_MAX ? (uint64_t)(double)cnt : WRITTEN_MAX);
 }
 
 static void write_counts(struct json *js, const void *object, const struct count_field *fields,
