@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The first sample counts, whole: programs that the kernel side has never seen live for a few
-# milliseconds, and their stacks still reach _start.
+# milliseconds, and their stacks still reach _start; a command is not begun without its rows, on a slow machine neither.
 set -u
 . tests/e2e/cases.sh
 cd "$tmp" || exit 1
@@ -107,4 +107,56 @@ completed=$(sed -n 's/.*"snapshots":{[^}]*"completed":\([0-9]*\).*/\1/p' stats.j
 grep -o '"snapshots":{[^}]*}' stats.json | sed 's/^/# /'
 [ "${completed:-0}" -ge $RUNS ]
 result $? "every program had one completed from a snapshot (${completed:-0})"
+
+# --- A command, where the recording has a fiftieth of a CPU: more than a second for the rows of its 60,000 functions ---
+
+# slow_group: $group is a control group that has it.
+slow_group()
+{
+	if [ -e /sys/fs/cgroup/cpu/cpu.cfs_quota_us ]; then
+		group=/sys/fs/cgroup/cpu/bpfprof-test.$$
+		mkdir "$group" && echo 100000 >"$group/cpu.cfs_period_us" && echo 2000 >"$group/cpu.cfs_quota_us"
+	elif grep -qw cpu /sys/fs/cgroup/cgroup.controllers && echo +cpu >/sys/fs/cgroup/cgroup.subtree_control; then
+		group=/sys/fs/cgroup/bpfprof-test.$$
+		mkdir "$group" && echo 2000 100000 >"$group/cpu.max"
+	else
+		return 1
+	fi 2>>"$log"
+}
+
+cat >many.S <<'END'
+	.text
+	.rept 60000
+	.p2align 4
+	.cfi_startproc
+	nop
+	.cfi_def_cfa_offset 16
+	nop
+	.cfi_def_cfa_offset 24
+	nop
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.endr
+	.section .note.GNU-stack,"",%progbits
+END
+group=
+trap 'rmdir "$group" 2>/dev/null; rm -rf "$tmp"' EXIT
+if ! slow_group; then
+	skip "a command on a slow machine" "there is no control group for its CPU time"
+	exit $status
+fi
+# Another identity each time: nobody has kept its rows.
+cc -O2 -g -w -D_GNU_SOURCE -static -Wl,--build-id="0x$(od -An -N 20 -tx1 /dev/urandom | tr -d ' \n')" \
+	-o triggers "$top/tests/workloads/triggers.c" many.S >"$log" 2>&1
+result $? "a program of many functions compiles"
+# shellcheck disable=SC2016 # for the shell in the group
+sh -c 'echo $$ >"$0/cgroup.procs"; exec "$@"' "$group" "$BUILD/bpfprof" record -e tracepoint:syscalls:sys_enter_getrandom \
+	--stats=slow.json -o slow.folded -- ./triggers 1000 >out 2>"$log"
+result $? "a command is recorded where a fiftieth of a CPU is left"
+grep -o '"stacks":{.*"snapshots":{[^}]*}' slow.json | sed 's/^/# /'
+[ "$(sed -n 's/^triggers;_start;.*main;ask;.* \([0-9]*\)$/\1/p' slow.folded)" = 1000 ]
+result $? "each of its 1,000 calls has a whole stack"
+grep -q '"snapshots":{"taken":0,' slow.json
+result $? "its rows were there before the first"
 exit $status

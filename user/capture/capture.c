@@ -20,6 +20,9 @@
 #include "capture/probe_cost.h"
 
 #define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
+
+/* How long the beginning waits for rows: those of what is going to be sampled, and the others. */
+#define PREPARE_EXPECTED_NS (10000 * NSEC_PER_MSEC)
 #define PREPARE_ROWS_NS (1000 * NSEC_PER_MSEC)
 
 /* How long a window's end waits for rows that its snapshots need; sampling may go on meanwhile. */
@@ -259,31 +262,17 @@ void capture_take_rows(struct capture *cap)
 	drain_snapshots(&cap->drain, false);
 }
 
-static void meet_command_file(void *arg, int fd, const char *path)
+static void expect_command_file(void *arg, int fd, const char *path)
 {
 	(void)fd;
-	preload_meet_path(arg, path);
+	rows_feed_expect(arg, path);
 }
 
-/*
- * A sample without rows becomes a snapshot, but those are for some: so what runs has its rows
- * before the first sample, which takes tens of milliseconds. What does not come in time, comes
- * later.
- */
-static int prepare_rows(struct capture *cap)
+/* The files of the command, and those that events lie in. */
+static void expect_files(struct capture *cap)
 {
-	struct pollfd fds[] = {
-		{.fd = loader_ring_fd(&cap->loader), .events = POLLIN},
-		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
-	};
-	uint64_t until_ns = clock_monotonic_ns() + PREPARE_ROWS_NS;
-	int err = 0;
-
-	rows_feed_preload(&cap->rows);
-	if (!cap->rows.preload)
-		return 0;
 	if (cap->program)
-		command_files_each(cap->program, meet_command_file, cap->rows.preload);
+		command_files_each(cap->program, expect_command_file, &cap->rows);
 	for (uint32_t i = 0; i < cap->samplers.cnt; i++) {
 		const struct event *event = &cap->samplers.items[i].event;
 
@@ -291,13 +280,35 @@ static int prepare_rows(struct capture *cap)
 			if (event->sites[k].path &&
 			    (!k || !event->sites[k - 1].path ||
 			     strcmp(event->sites[k].path, event->sites[k - 1].path)))
-				preload_meet_path(cap->rows.preload, event->sites[k].path);
+				rows_feed_expect(&cap->rows, event->sites[k].path);
 	}
+}
+
+/*
+ * A sample without rows becomes a snapshot, but those are for some: so what runs has its rows
+ * before the first sample, which takes tens of milliseconds. What does not come in time, comes
+ * later; on a machine so busy that this is the command, too, it is not begun without its own.
+ */
+static int prepare_rows(struct capture *cap)
+{
+	struct pollfd fds[] = {
+		{.fd = loader_ring_fd(&cap->loader), .events = POLLIN},
+		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
+	};
+	uint64_t start_ns = clock_monotonic_ns(), waited_ns;
+	int err = 0;
+
+	rows_feed_preload(&cap->rows);
+	if (!cap->rows.preload)
+		return 0;
+	expect_files(cap);
 	do {
 		err = capture_take_ring(cap);
 		capture_take_rows(cap);
 		poll(fds, sizeof(fds) / sizeof(*fds), 1);
-	} while (!err && !rows_feed_is_settled(&cap->rows) && clock_monotonic_ns() < until_ns);
+		waited_ns = clock_monotonic_ns() - start_ns;
+	} while (!err && !rows_feed_is_settled(&cap->rows) && waited_ns < PREPARE_EXPECTED_NS &&
+		 (waited_ns < PREPARE_ROWS_NS || !rows_feed_has_expected(&cap->rows)));
 	return err;
 }
 

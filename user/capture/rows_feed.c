@@ -3,8 +3,10 @@
 #include "capture/rows_feed.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/log.h"
 
 /* Who found no room though it was in use asks again after so many drains: where all that is in use
@@ -30,6 +32,7 @@ void rows_feed_deinit(struct rows_feed *feed)
 	preload_stop(feed->preload);
 	row_builder_stop(feed->builder);
 	row_store_deinit(&feed->store);
+	free(feed->expected);
 	*feed = (struct rows_feed){0};
 }
 
@@ -43,10 +46,41 @@ void rows_feed_preload(struct rows_feed *feed)
 		log_debug("preload: %s", strerror(errno));
 }
 
+void rows_feed_expect(struct rows_feed *feed, const char *path)
+{
+	uint32_t exe_id = feed->preload ? preload_meet_path(feed->preload, path) : BP_EXE_NONE;
+
+	if (exe_id == BP_EXE_NONE || array_reserve(&feed->expected, &feed->expected_cap,
+						   feed->expected_cnt + 1, sizeof(*feed->expected)))
+		return;
+	feed->expected[feed->expected_cnt++] = exe_id;
+	/* It may have been met, and asked for, as one that is mapped. */
+	row_builder_hurry(feed->builder, exe_id);
+}
+
+static bool is_expected(const struct rows_feed *feed, uint32_t exe_id)
+{
+	for (size_t i = 0; i < feed->expected_cnt; i++)
+		if (feed->expected[i] == exe_id)
+			return true;
+	return false;
+}
+
 bool rows_feed_is_settled(const struct rows_feed *feed)
 {
 	return (!feed->preload || preload_is_done(feed->preload)) &&
 	       feed->asked_cnt == feed->exes->cnt && feed->taken_cnt == feed->asked_cnt;
+}
+
+bool rows_feed_has_expected(const struct rows_feed *feed)
+{
+	for (size_t i = 0; i < feed->expected_cnt; i++) {
+		const struct exe_entry *exe = exes_find(feed->exes, feed->expected[i]);
+
+		if (exe && exe->rows_at == ROWS_AWAITED)
+			return false;
+	}
+	return true;
 }
 
 static void refuse(struct rows_feed *feed, struct exe_entry *exe, enum rows_at rows_at)
@@ -74,7 +108,8 @@ int rows_feed_ask(struct rows_feed *feed)
 			feed->taken_cnt++;
 			continue;
 		}
-		err = row_builder_ask(feed->builder, exe->id, exe->module, exe->is_sampled);
+		err = row_builder_ask(feed->builder, exe->id, exe->module,
+				      exe->is_sampled || is_expected(feed, exe->id));
 		if (err)
 			return err;
 	}

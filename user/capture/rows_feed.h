@@ -18,6 +18,8 @@ struct rows_feed {
 	struct preload *preload; /* owned */
 	size_t taken_cnt; /* tables that were asked for and have come, or will not */
 	size_t asked_cnt; /* exes->items[0 .. asked_cnt) have been given to the builder */
+	uint32_t *expected; /* executables, by id; owned */
+	size_t expected_cnt, expected_cap;
 };
 
 int rows_feed_init(struct rows_feed *feed, struct loader *loader, struct exes *exes);
@@ -27,8 +29,15 @@ void rows_feed_deinit(struct rows_feed *feed);
  * that it delays nothing. */
 void rows_feed_preload(struct rows_feed *feed);
 
+/* Meet the file at @path, which is going to be sampled: its rows come before those of what is only
+ * mapped. Nothing when it cannot be met. After rows_feed_preload(). */
+void rows_feed_expect(struct rows_feed *feed, const char *path);
+
 /* Is all that was met in the kernel, or not to be had? */
 bool rows_feed_is_settled(const struct rows_feed *feed);
+
+/* The same of what is expected alone, as far as its announcements have been taken. */
+bool rows_feed_has_expected(const struct rows_feed *feed);
 
 /* Give executables met since the last call to the builder. 0 or negative errno. */
 int rows_feed_ask(struct rows_feed *feed);
