@@ -28,7 +28,7 @@ enum {
 };
 
 static const char *const file_names[SPLIT_KINDS] = {"split.dwp", "split.dwo"};
-static char folder[] = "/tmp/bpfprof-fuzz-split.XXXXXX";
+static char folder[] = "/dev/shm/bpfprof-fuzz-split.XXXXXX";
 static int folder_fd = -1;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -28,7 +28,7 @@ enum {
 	INPUT_MAX = 256, /* events that name events multiply */
 };
 
-static char root[] = "/tmp/bpfprof-fuzz-pmu.XXXXXX";
+static char root[] = "/dev/shm/bpfprof-fuzz-pmu.XXXXXX";
 static int root_fd = -1;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
