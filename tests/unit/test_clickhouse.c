@@ -72,6 +72,8 @@ static void test_url_hosts(void **state)
 	assert_int_equal(url.hosts[2].port, 1);
 	assert_string_equal(url.database, "fleet");
 	assert_string_equal(url.password, "a,b");
+	must_parse("clickhouse://[fe80::a:1%25eth0],db", &url);
+	assert_string_equal(url.hosts[0].name, "[fe80::a:1%eth0]");
 	must_parse("clickhouse://1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g", &url);
 	assert_int_equal(url.host_cnt, 16);
 	assert_string_equal(url.hosts[15].name, "g");
@@ -112,6 +114,10 @@ static void test_url_refused(void **state)
 		"clickhouse://u%zz@host",
 		"clickhouse://u%0d%0a@host",
 		"clickhouse://[::1/db",
+		"clickhouse://[]",
+		"clickhouse://[db%2C%2C]",
+		"clickhouse://[::1%5D]",
+		"clickhouse://[fe80::1%25a,b]",
 		"clickhouse://a,/db",
 		"clickhouse://,a",
 		"clickhouse://a,,b",
@@ -140,6 +146,10 @@ static void test_url_print(void **state)
 	must_parse("clickhouse://me:secret@a,b:9/db", &url);
 	ch_url_print(&url, &out);
 	assert_string_equal(buf_cstr(&out), "clickhouse://a:8123,b:9/db");
+	buf_reset(&out);
+	must_parse("clickhouse://[fe80::a:1%25eth0]", &url);
+	ch_url_print(&url, &out);
+	assert_string_equal(buf_cstr(&out), "clickhouse://[fe80::a:1%25eth0]:8123/bpfprof");
 	buf_deinit(&out);
 }
 

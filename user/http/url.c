@@ -94,6 +94,23 @@ static const char *take_user(const char *text, size_t len, struct http_authority
 	return NULL;
 }
 
+/* "[ADDRESS]" or, of a link, "[ADDRESS%ZONE]". */
+static bool is_bracketed_address(const char *host)
+{
+	size_t len = 1 + strspn(host + 1, "0123456789abcdefABCDEF:.");
+	char zone[HTTP_URL_PART_MAX] = "";
+
+	if (len == 1)
+		return false;
+	if (host[len] == '%') {
+		const size_t zone_len = strcspn(host + len + 1, "]");
+
+		memcpy(zone, host + len + 1, zone_len);
+		len += 1 + zone_len;
+	}
+	return http_url_is_name(zone) && !strcmp(host + len, "]");
+}
+
 static const char *take_host(const char *text, size_t len, struct http_authority *out)
 {
 	const char *bracket = len && *text == '[' ? memchr(text, ']', len) : NULL;
@@ -104,7 +121,7 @@ static const char *take_host(const char *text, size_t len, struct http_authority
 	if (host_len > len)
 		host_len = len;
 	if (!host_len || !http_url_decode(text, host_len, out->host) ||
-	    !http_url_is_name(bracket ? "" : out->host) || strpbrk(out->host, "@/?# "))
+	    !(bracket ? is_bracketed_address(out->host) : http_url_is_name(out->host)))
 		return "the host is missing, or is none";
 	if (host_len == len)
 		return NULL;
@@ -164,8 +181,13 @@ const char *http_hosts_parse(const char *text, size_t len, struct http_authority
 
 void http_hosts_print(const struct http_host *hosts, size_t cnt, struct buf *out)
 {
-	for (size_t i = 0; i < cnt; i++)
-		buf_printf(out, "%s%s:%u", i ? "," : "", hosts[i].name, hosts[i].port);
+	for (size_t i = 0; i < cnt; i++) {
+		const size_t len = strcspn(hosts[i].name, "%");
+		const char *zone = hosts[i].name[len] ? hosts[i].name + len + 1 : NULL;
+
+		buf_printf(out, "%s%.*s%s%s:%u", i ? "," : "", (int)len, hosts[i].name,
+			   zone ? "%25" : "", zone ? zone : "", hosts[i].port);
+	}
 }
 
 /* Where the password of the URL whose authority begins at @text is; *@len_out bytes. NULL: none. */
