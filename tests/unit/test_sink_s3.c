@@ -108,6 +108,7 @@ static void test_urls(void **state)
 		{"s3://bucket?endpoint=http://u:p@host", NULL},
 		{"s3://bucket?endpoint=http://host:0", NULL},
 		{"s3://bucket?endpoint=http://[a%26b]", NULL},
+		{"s3://bucket?endpoint=http://[fe80::1%2525eth0]", NULL},
 	};
 	struct buf name, why;
 

@@ -45,11 +45,6 @@ static const char *take_prefix(const char *text, size_t len, struct s3_url *out)
 	return is_prefix(out->prefix) ? NULL : "the prefix has a part that is empty, '.' or '..'";
 }
 
-static bool is_address(const char *host)
-{
-	return *host != '[' || strspn(host + 1, "0123456789abcdefABCDEF:.") + 2 == strlen(host);
-}
-
 static const char *take_endpoint(const char *text, struct s3_url *out)
 {
 	const char *rest = text;
@@ -66,7 +61,8 @@ static const char *take_endpoint(const char *text, struct s3_url *out)
 		return "the endpoint has a user: the key and its secret are in front of the "
 		       "bucket";
 	out->endpoint.port = out->is_tls ? HTTPS_PORT : HTTP_PORT;
-	if (http_authority_parse(rest, len, &out->endpoint) || !is_address(out->endpoint.host))
+	/* The host is signed, and a link's zone is not sent with it. */
+	if (http_authority_parse(rest, len, &out->endpoint) || strchr(out->endpoint.host, '%'))
 		return "the endpoint's host or port is none";
 	return NULL;
 }
