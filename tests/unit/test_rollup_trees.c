@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include <inttypes.h>
+
 #include "base/cleanup.h"
 #include "clickhouse/native_read.h"
 #include "clickhouse/rollup_trees.h"
@@ -106,7 +108,7 @@ static void add_array(const struct native_block *block, const char *name, uint64
 		} else {
 			memcpy(&number, data + 8 * i, sizeof(number));
 		}
-		buf_printf(&server.rows, "%s%d%s", i > first ? " " : "", (int)number,
+		buf_printf(&server.rows, "%s%" PRId64 "%s", i > first ? " " : "", number,
 			   i + 1 == last ? ")" : "");
 	}
 	if (first == last)
@@ -226,6 +228,21 @@ static void values_that_are_no_multiple_have_rows(void **state)
 			    "frames() selfs()\n");
 }
 
+/* The least number is -1 times no other. */
+static void the_least_number_is_no_multiple(void **state)
+{
+	static const struct sums sums[] = {{KIND, 1, {1}, {-1, INT64_MIN, 5}}};
+
+	assert_int_equal(make(sums, 1, 1), 0);
+	assert_string_equal(buf_cstr(&server.rows),
+			    "'web' part 0 value 0 kind 77 built 9 nodes 1 factors(1 0 -5 0) "
+			    "depths(0) frames(1) selfs(-1)\n"
+			    "'web' part 0 value 1 kind 77 built 9 nodes 1 factors() depths() "
+			    "frames() selfs(-9223372036854775808)\n"
+			    "end '' part 0 value 0 kind 0 built 9 nodes 1 factors() depths() "
+			    "frames() selfs()\n");
+}
+
 static void large_trees_are_cut(void **state)
 {
 	static const struct sums sums[] = {{KIND, DEEP, {1, 2, 3, 4}, {2, 6}}};
@@ -289,6 +306,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(sorted_stacks_become_a_tree, setup, teardown),
 		cmocka_unit_test_setup_teardown(values_that_are_no_multiple_have_rows, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(the_least_number_is_no_multiple, setup, teardown),
 		cmocka_unit_test_setup_teardown(large_trees_are_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(there_are_none_where_something_lacks, setup,
 						teardown),

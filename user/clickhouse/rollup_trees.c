@@ -119,6 +119,8 @@ static int64_t factor_of(const struct tree *tree, uint32_t value)
 	for (size_t i = 0; i < tree->node_cnt; i++) {
 		const int64_t *selfs = tree->selfs + i * tree->value_cnt;
 
+		if (selfs[0] == -1 && selfs[value] == INT64_MIN)
+			return 0;
 		if (!factor && selfs[0])
 			factor = selfs[value] / selfs[0];
 		if (__builtin_mul_overflow(selfs[0], factor, &product) || product != selfs[value])
