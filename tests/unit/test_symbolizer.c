@@ -226,6 +226,48 @@ static void test_reasons(void **state)
 	check_books(fix);
 }
 
+/* Cuts the file short as soon as an address of it has no name. */
+static bool cut_short(void *arg, uint32_t location)
+{
+	const struct module *module = arg;
+
+	assert_int_equal(ftruncate(module->fd, 0), 0);
+	return false;
+}
+
+static uint64_t same_address(void *arg, uint32_t mapping, uint64_t address)
+{
+	return address;
+}
+
+/* What was named before the file was cut short is no better than the rest of it. */
+static void test_cut_short(void **state)
+{
+	struct fixture *fix = *state;
+	struct module *module = module_with_symbols("/usr/bin/demo");
+	uint32_t mapping = add_mapping(fix, "/usr/bin/demo", module);
+	uint32_t other = add_mapping(fix, "/usr/bin/other", module_with_symbols("/usr/bin/other"));
+	uint32_t before = profile_location(&fix->prof, mapping, 0x1004, 0);
+	uint32_t outside = profile_location(&fix->prof, mapping, 0x10ff, 0);
+	uint32_t after = profile_location(&fix->prof, mapping, 0x2005, 0);
+	uint32_t safe = profile_location(&fix->prof, other, 0x1010, 0);
+	const struct symbolizer_elsewhere elsewhere = {module, same_address, cut_short};
+	const struct symbolizer_opts opts = {.elsewhere = &elsewhere};
+
+	assert_int_equal(fchmod(module->fd, S_IRUSR | S_IWUSR), 0);
+	run_with(fix, &opts);
+	check_location(fix, before, "[demo+0x1004]", "[demo+0x1004]");
+	check_location(fix, outside, "[demo+0x10ff]", "[demo+0x10ff]");
+	check_location(fix, after, "[demo+0x2005]", "[demo+0x2005]");
+	check_location(fix, safe, "plain_c", "plain_c");
+	assert_int_equal(unnamed_cnt(fix, "file_changed"), 3);
+	assert_int_equal(unnamed_cnt(fix, "no_symbol"), 0);
+	assert_int_equal(fix->frames.named, 1);
+	assert_int_equal(fix->prof.mappings[mapping].flags, 0);
+	assert_int_equal(fix->prof.mappings[other].flags, MAPPING_HAS_FUNCTIONS);
+	check_books(fix);
+}
+
 static void test_named_and_synthetic(void **state)
 {
 	struct fixture *fix = *state;
@@ -899,6 +941,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reasons, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut_short, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_named_and_synthetic, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_symbols, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_go, setup, teardown),

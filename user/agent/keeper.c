@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/signals.h"
+
 enum { NICE = 10, RESTART_MS = 5000 };
 
 static _Noreturn void be_worker(const struct keeper *keeper, pid_t parent)
@@ -24,7 +26,7 @@ void keeper_run(const struct keeper *keeper)
 	pid_t pid;
 
 	/* What a terminal or a manager sends to the whole group is for the agent, which ends us. */
-	sigfillset(&all);
+	signals_fill_but_faults(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/signals.h"
 #include "web/site.h"
 
 enum {
@@ -177,7 +178,7 @@ static _Noreturn void serve(const char *program, int socket, pid_t parent)
 	sigset_t all;
 
 	/* What a terminal or a manager sends to the whole group is for the agent, which ends us. */
-	sigfillset(&all);
+	signals_fill_but_faults(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);

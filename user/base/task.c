@@ -2,7 +2,7 @@
 /* One piece of work that a thread does beside its caller. */
 #include "base/task.h"
 
-#include <signal.h>
+#include "base/signals.h"
 
 static void *thread_main(void *arg)
 {
@@ -17,7 +17,7 @@ void task_begin(struct task *task, void (*work)(void *arg), void *arg)
 	sigset_t all, before;
 
 	*task = (struct task){.work = work, .arg = arg};
-	sigfillset(&all);
+	signals_fill_but_faults(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	task->is_running = !pthread_create(&task->thread, NULL, thread_main, task);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opening an ELF image and translating file offsets. libelf maps the file, so an index costs page
- * cache and not anonymous memory. It also means that a file cut short by somebody while it is being
- * read would raise SIGBUS, so that what others may change is copied, as far as it is asked for
+ * Opening an ELF image and translating file offsets. The file is mapped, so an index costs page
+ * cache and not anonymous memory, and what somebody has cut short reads as zeros. That is a signal
+ * for each page, so that what others may change is copied, as far as it is asked for
  * (elf_file_open_wary()). Memory is then what a header claims: whoever asks says how much is sane.
  */
 #include "elf/elf_file.h"
@@ -135,19 +135,23 @@ static struct elf_file *elf_file_new(Elf *handle)
 	return elf;
 }
 
-static struct elf_file *elf_file_begin(int fd, Elf_Cmd how)
+struct elf_file *elf_file_open(int fd)
 {
+	_cleanup_(mapped_file_close) struct mapped_file map = {0};
+	struct elf_file *elf;
+
+	if (mapped_file_open(fd, &map)) /* no memory, or nothing that can be mapped */
+		return elf_file_open_unmapped(fd);
 	if (!elf_counts_are_sane(fd)) {
 		errno = EBADMSG;
 		return NULL;
 	}
-	elf_version(EV_CURRENT);
-	return elf_file_new(elf_begin(fd, how, NULL));
-}
-
-struct elf_file *elf_file_open(int fd)
-{
-	return elf_file_begin(fd, ELF_C_READ_MMAP);
+	elf = elf_file_from_memory((void *)map.bytes, map.len);
+	if (elf) {
+		elf->map = map;
+		map = (struct mapped_file){0};
+	}
+	return elf;
 }
 
 struct elf_file *elf_file_open_unmapped(int fd)
@@ -157,7 +161,12 @@ struct elf_file *elf_file_open_unmapped(int fd)
 
 	if (fstat(fd, &st))
 		return NULL;
-	elf = elf_file_begin(fd, ELF_C_READ);
+	if (!elf_counts_are_sane(fd)) {
+		errno = EBADMSG;
+		return NULL;
+	}
+	elf_version(EV_CURRENT);
+	elf = elf_file_new(elf_begin(fd, ELF_C_READ, NULL));
 	if (elf) {
 		elf->is_copied = true;
 		elf->file_bytes = (uint64_t)st.st_size;
@@ -184,10 +193,16 @@ struct elf_file *elf_file_from_memory(void *image, size_t len)
 	return elf_file_new(elf_memory(image, len));
 }
 
+bool elf_file_is_cut(const struct elf_file *elf)
+{
+	return elf && mapped_file_is_cut(&elf->map);
+}
+
 void elf_file_free(struct elf_file *elf)
 {
 	if (!elf)
 		return;
 	elf_end(elf->elf);
+	mapped_file_close(&elf->map);
 	free(elf);
 }

@@ -17,8 +17,8 @@ enum { BUILD_ID_MAX = 64 }; /* bytes; SHA-1 makes 20 */
 struct elf_file *elf_file_open(int fd);
 struct elf_file *elf_file_from_memory(void *image, size_t len);
 
-/* The same without mapping the file: whoever owns it cannot raise SIGBUS by cutting it short. What
- * is asked for is copied. */
+/* The same without mapping the file: what is asked for is copied, and a file that is cut short
+ * meanwhile is a short read. */
 struct elf_file *elf_file_open_unmapped(int fd);
 
 /*
@@ -27,6 +27,10 @@ struct elf_file *elf_file_open_unmapped(int fd);
  * may be anybody.
  */
 struct elf_file *elf_file_open_wary(int fd, bool is_foreign);
+
+/* Was some of a mapped one read as zeros, since it had been cut short? What was learned of it may
+ * be wrong then. False for NULL. */
+bool elf_file_is_cut(const struct elf_file *elf);
 void elf_file_free(struct elf_file *elf);
 
 /* The GNU build-id into @out (at most @max bytes), from section or program-header notes. Its

@@ -5,10 +5,12 @@
 
 #include <gelf.h>
 
+#include "base/mapped_file.h"
 #include "elf/elf_file.h"
 
 struct elf_file {
 	Elf *elf; /* owned */
+	struct mapped_file map; /* owned: what it reads, where that is mapped */
 	GElf_Ehdr ehdr;
 	size_t phdr_cnt;
 	size_t shstrndx; /* 0: sections have no names */

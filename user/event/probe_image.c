@@ -52,6 +52,15 @@ void probe_image_deinit(struct probe_image *image)
 	*image = (struct probe_image){.file = {.fd = -1, .root_fd = -1}};
 }
 
+int probe_image_verify(const struct probe_image *image, int err, struct buf *why)
+{
+	if (!elf_file_is_cut(image->elf) && !elf_file_is_cut(image->debug.elf))
+		return err;
+	buf_reset(why);
+	buf_printf(why, "'%s' was cut short while it was read: try again", image->file.path);
+	return -ESTALE;
+}
+
 int probe_image_functions(const struct probe_image *image, elf_function_fn *fn, void *arg,
 			  enum symtab_source *source)
 {

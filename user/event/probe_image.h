@@ -37,6 +37,10 @@ int probe_image_functions(const struct probe_image *image, elf_function_fn *fn, 
  * symbol covers it. The first call builds an index of all symbols. */
 char *probe_image_function_at(struct probe_image *image, uint64_t vaddr, uint64_t *off);
 
+/* @err, which is what came of looking through @image; -ESTALE, and that instead in *@why, when its
+ * file was cut short meanwhile. */
+int probe_image_verify(const struct probe_image *image, int err, struct buf *why);
+
 /*
  * Add the place at @vaddr, in function @name (copied) of which it is @off bytes away from the
  * begin, to the sites of @event. @name NULL: what the image's symbols say. *@out (may be NULL) is

@@ -120,7 +120,7 @@ int usdt_resolve(struct event *event, const struct event_scope *scope, struct bu
 	search.why = &reason;
 	err = probe_image_open(event->spec.path, scope->tgid, &search.image, &reason);
 	if (!err) {
-		err = resolve(&search);
+		err = probe_image_verify(&search.image, resolve(&search), &reason);
 		probe_image_deinit(&search.image);
 	}
 	if (err)

@@ -457,7 +457,7 @@ int user_probe_resolve(struct event *event, const struct event_scope *scope, str
 	res.why = &reason;
 	err = probe_image_open(event->spec.path, scope->tgid, &res.image, &reason);
 	if (!err) {
-		err = resolve(&res);
+		err = probe_image_verify(&res.image, resolve(&res), &reason);
 		probe_image_deinit(&res.image);
 	}
 	if (err)

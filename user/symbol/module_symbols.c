@@ -125,6 +125,14 @@ bool module_symbols_are_passing(const struct module_symbols *syms)
 	return syms->lacks_part || (syms->dwarf && dwarf_index_is_split(syms->dwarf));
 }
 
+bool module_symbols_have_changed(const struct module_symbols *syms)
+{
+	if (syms->reason)
+		return false;
+	return elf_file_is_cut(syms->elf) || elf_file_is_cut(syms->symbols_file.elf) ||
+	       elf_file_is_cut(syms->lines_file.elf) || module_is_rewritten(syms->module);
+}
+
 void module_symbols_deinit(struct module_symbols *syms)
 {
 	dwarf_index_free(syms->dwarf);

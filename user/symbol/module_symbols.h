@@ -43,6 +43,9 @@ struct module_symbols {
  */
 int module_symbols_open(const struct module *module, const char *path,
 			const struct symbol_sources *sources, struct module_symbols *out);
+/* Has the file, or one that belongs to it, been cut short or written into since it was opened? The
+ * names that were read may be wrong then. */
+bool module_symbols_have_changed(const struct module_symbols *syms);
 void module_symbols_deinit(struct module_symbols *syms);
 
 /* Read symtab and go, once; only without a reason. 0 or -ENOMEM. */

@@ -332,11 +332,27 @@ static int remember_learned(struct symbolizer *sym, struct module_naming *naming
 	return err == -E2BIG ? 0 : err;
 }
 
+/* What was read of a file that has changed meanwhile is as if it had not been; what @frames and the
+ * mapping's flags were before. */
+static void take_back(struct symbolizer *sym, const struct ledger_frames *frames, uint32_t flags,
+		      const struct pending *items, size_t cnt)
+{
+	*sym->frames = *frames;
+	if (items[0].mapping != PROFILE_NONE)
+		sym->prof->mappings[items[0].mapping].flags = flags;
+	for (size_t i = 0; i < cnt; i++) {
+		sym->prof->locations[items[i].location].line_cnt = 0;
+		naming_set_unnamed(sym, &items[i], "file_changed");
+	}
+}
+
 int name_module(struct symbolizer *sym, const struct module *module, const struct pending *items,
 		size_t cnt)
 {
 	_cleanup_(naming_deinit) struct module_naming naming = {0};
 	uint32_t mapping = items[0].mapping;
+	const uint32_t flags = mapping == PROFILE_NONE ? 0 : sym->prof->mappings[mapping].flags;
+	const struct ledger_frames frames = *sym->frames;
 	int err = module_symbols_open(module, naming_path(sym, mapping), &sym->opts->sources,
 				      &naming.syms);
 
@@ -353,6 +369,10 @@ int name_module(struct symbolizer *sym, const struct module *module, const struc
 		err = name_location(sym, &naming, &items[i]);
 	if (err)
 		return err;
+	if (module_symbols_have_changed(&naming.syms)) {
+		take_back(sym, &frames, flags, items, cnt);
+		return sym->prof->err;
+	}
 	keep_learned(sym, &naming);
 	err = remember_learned(sym, &naming);
 	if (err)

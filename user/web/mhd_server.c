@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "encode/encoder.h"
 
 enum {
@@ -189,7 +190,7 @@ int web_server_run(struct web_server *server)
 	sigset_t all, before;
 	int err;
 
-	sigfillset(&all);
+	signals_fill_but_faults(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = start_noted_threads(server);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
