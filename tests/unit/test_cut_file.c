@@ -127,8 +127,10 @@ static void test_nothing(void **state)
 	assert_int_equal(mapped_file_open(fd, &file), -EBADF);
 }
 
-/* Reads what is gone of a mapping that is not ours, with ours beside it. */
-static _Noreturn void read_foreign(void)
+enum bus_error { OF_ANOTHER_MAPPING, SENT };
+
+/* A bus error that is none of ours, with a file of ours mapped. */
+static _Noreturn void have_bus_error(enum bus_error which)
 {
 	const struct rlimit no_core = {0, 0};
 	struct mapped_file file;
@@ -140,20 +142,28 @@ static _Noreturn void read_foreign(void)
 	signal(SIGBUS, SIG_DFL);
 	if (mapped_file_open(fd, &file) || ftruncate(fd, 0))
 		_exit(1);
+	if (which == SENT)
+		_exit(raise(SIGBUS));
 	_exit(bytes[0]);
 }
 
-static void test_foreign(void **state)
+static void check_ends(enum bus_error which)
 {
 	int status = 0;
 	pid_t pid = fork();
 
 	if (!pid)
-		read_foreign();
+		have_bus_error(which);
 	assert_true(pid > 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGBUS);
+}
+
+static void test_foreign(void **state)
+{
+	check_ends(OF_ANOTHER_MAPPING);
+	check_ends(SENT);
 }
 
 /* A file of ours alone, which is mapped: its last pages have the names of its symbols. */

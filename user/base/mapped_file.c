@@ -54,11 +54,14 @@ static bool fill_page(uintptr_t addr)
 
 static void on_bus_error(int sig, siginfo_t *info, void *context)
 {
+	const bool is_sent = info->si_code <= 0;
 	int saved_errno = errno;
 
 	/* Not ours: what was there before gets it, as soon as the instruction is tried again. */
-	if (info->si_code <= 0 || !fill_page((uintptr_t)info->si_addr))
+	if (is_sent || !fill_page((uintptr_t)info->si_addr))
 		sigaction(sig, &before, NULL);
+	if (is_sent)
+		raise(sig);
 	errno = saved_errno;
 }
 
