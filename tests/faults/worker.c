@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker SECONDS: computes, allocates and sleeps in turn, for so long. */
+/* worker SECONDS: computes, allocates and sleeps in turn, for so long; it sleeps most of the time,
+ * since many of it run beside each other. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
@@ -19,10 +20,10 @@ int main(int argc, char **argv)
 	double end = now() + (argc > 1 ? atof(argv[1]) : 1);
 
 	while (now() < end) {
-		const struct timespec nap = {0, 2000000};
+		const struct timespec nap = {0, 6000000};
 		void *block = malloc(1000);
 
-		for (int i = 0; i < 5000000; i++)
+		for (int i = 0; i < 1000000; i++)
 			sink += (uint64_t)i;
 		nanosleep(&nap, NULL);
 		sink += (uintptr_t)block;
