@@ -12,5 +12,11 @@ fi
 made=$(tests/faults/run --most 2 --seed "${FAULT_SEED:-7}" --mode on-cpu --mode off-cpu)
 status=$?
 printf '%s\n' "$made"
+# The first reads are those of the child that becomes the command.
+for nth in 1 2 3; do
+	made=$(tests/faults/run --mode on-cpu --call read --nth $nth)
+	status=$((status | $?))
+	printf '%s\n' "$made"
+done
 [ -n "$made" ] || echo "not ok - faults are injected"
 exit $status

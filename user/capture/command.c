@@ -129,25 +129,29 @@ static void detach(void)
 		dup2(fd, i);
 }
 
-/* Stop here until the parent says go. Leaves when it does not. */
-static void await_go(int go_fd, char *late_arg)
+/* Stop here until the parent says go. Leaves when it does not; 0 or negative errno. */
+static int await_go(int go_fd, char *late_arg)
 {
 	size_t len = 0;
 	ssize_t got;
 	char go;
 
 	if (!late_arg) {
-		if (TEMP_FAILURE_RETRY(read(go_fd, &go, 1)) != 1)
+		got = TEMP_FAILURE_RETRY(read(go_fd, &go, 1));
+		if (!got)
 			_exit(125);
-		return;
+		return got < 0 ? -errno : 0;
 	}
 	do {
 		got = TEMP_FAILURE_RETRY(read(go_fd, late_arg + len, PATH_MAX - 1 - len));
-		len += got > 0 ? (size_t)got : 0;
+		if (got < 0)
+			return -errno;
+		len += (size_t)got;
 	} while (got > 0);
 	if (!len)
 		_exit(125);
 	late_arg[len] = '\0';
+	return 0;
 }
 
 /* The child, from fork to exec. */
@@ -166,8 +170,9 @@ child_run(const struct identity *who, int go_fd, int exec_fd, const struct child
 	prctl(PR_SET_NAME, base ? base + 1 : argv[0]);
 	if (child->is_detached)
 		detach(); /* or what ends us at the terminal would end it */
-	await_go(go_fd, child->late_arg);
-	err = identity_become(who);
+	err = await_go(go_fd, child->late_arg);
+	if (!err)
+		err = identity_become(who);
 	if (!err) {
 		if (child->env)
 			environ = child->env;
