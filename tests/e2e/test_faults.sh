@@ -18,5 +18,11 @@ for nth in 1 2 3; do
 	status=$((status | $?))
 	printf '%s\n' "$made"
 done
+# Memory for what arguments say: option lists, events
+for nth in 1 2 3; do
+	made=$(tests/faults/run --mode uprobe --call alloc --nth $nth)
+	status=$((status | $?))
+	printf '%s\n' "$made"
+done
 [ -n "$made" ] || echo "not ok - faults are injected"
 exit $status

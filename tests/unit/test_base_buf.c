@@ -228,20 +228,29 @@ static void test_hex_parse(void **state)
 	assert_int_equal(hex_parse(" 9", out, sizeof(out)), 0);
 }
 
+/* A reason has words, whatever became of its own. */
+static void test_error_text(void **state)
+{
+	struct buf why;
+
+	buf_init(&why, 4);
+	assert_string_equal(buf_error_text(&why, -ENOMEM), strerror(ENOMEM));
+	buf_add_str(&why, "bad");
+	assert_string_equal(buf_error_text(&why, -EINVAL), "bad");
+	buf_add_str(&why, "ly");
+	assert_string_equal(buf_error_text(&why, -EINVAL), strerror(EFBIG));
+	buf_deinit(&why);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_hex),
-		cmocka_unit_test(test_hex_parse),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_appends),
-		cmocka_unit_test(test_growth),
-		cmocka_unit_test(test_max),
-		cmocka_unit_test(test_printf_max),
-		cmocka_unit_test(test_take),
-		cmocka_unit_test(test_impossible_size),
-		cmocka_unit_test(test_array),
-		cmocka_unit_test(test_array_limits),
+		cmocka_unit_test(test_hex),	   cmocka_unit_test(test_hex_parse),
+		cmocka_unit_test(test_empty),	   cmocka_unit_test(test_appends),
+		cmocka_unit_test(test_growth),	   cmocka_unit_test(test_max),
+		cmocka_unit_test(test_error_text), cmocka_unit_test(test_printf_max),
+		cmocka_unit_test(test_take),	   cmocka_unit_test(test_impossible_size),
+		cmocka_unit_test(test_array),	   cmocka_unit_test(test_array_limits),
 	};
 
 	return cmocka_run_group_tests_name("base/buf", tests, NULL, NULL);

@@ -460,8 +460,7 @@ bool agent_opts_parse(struct agent_opts *opts, int argc, char **argv, int *statu
 		err = parse_without_policy(opts, argc, argv, &why);
 	if (!err)
 		return true;
-	log_error("%s (see bpfprof agent --help)", why.len ? buf_cstr(&why) : strerror(-err));
-	*status_out = err == -ENOMEM ? CLI_FAILED : CLI_USAGE;
+	*status_out = cli_refuse(&agent_spec, &why, err);
 	return false;
 }
 

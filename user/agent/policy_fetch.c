@@ -76,8 +76,7 @@ static bool is_right(struct fetcher *fetcher, const struct buf *text)
 	if (!err)
 		return true;
 	fetcher->counts->refused++;
-	log_warn("policy: %s; the one before stays in force",
-		 why.len ? buf_cstr(&why) : strerror(-err));
+	log_warn("policy: %s; the one before stays in force", buf_error_text(&why, err));
 	return false;
 }
 

@@ -132,7 +132,7 @@ bool uploads_step(struct uploads *uploads, uint64_t *bytes_out)
 	err = look(uploads, bytes_out);
 	if (err < 0)
 		log_debug("sink '%s': symbols: %s", uploads->name,
-			  uploads->why.len ? buf_cstr(&uploads->why) : strerror(-err));
+			  buf_error_text(&uploads->why, err));
 	if (err == 1)
 		return true;
 	if (getrandom(&chance, sizeof(chance), 0) < 0)

@@ -139,6 +139,13 @@ const char *buf_cstr(const struct buf *buf)
 	return buf->data ? buf->data : "";
 }
 
+const char *buf_error_text(const struct buf *why, int err)
+{
+	if (why->err)
+		return strerror(-why->err);
+	return why->len ? buf_cstr(why) : strerror(-err);
+}
+
 char *buf_take(struct buf *buf, size_t *len_out)
 {
 	char *taken = NULL;

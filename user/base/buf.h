@@ -47,6 +47,13 @@ void buf_printf(struct buf *buf, const char *fmt, ...) __attribute__((format(pri
 /* The content as a C string, "" when empty; borrowed until the next change. */
 const char *buf_cstr(const struct buf *buf);
 
+/*
+ * For a message: what @why says; where it says nothing, or had no memory for all of it, what its
+ * own error or @err (negative errno) means. Borrowed until the next change, or the next
+ * strerror(3).
+ */
+const char *buf_error_text(const struct buf *why, int err);
+
 /* The content, *owned* by the caller (free()); @buf is empty afterwards. NULL when buf->err is set.
  */
 char *buf_take(struct buf *buf, size_t *len_out);

@@ -91,7 +91,7 @@ int sampler_exprs_compile(const struct event *event, const struct capture_opts *
 			err = compile(texts[use], &env, &exprs->codes[use], &why);
 		if (err) {
 			log_error("event '%s': option '%s': %s", event->name, names[use],
-				  err == -ENOMEM ? strerror(ENOMEM) : buf_cstr(&why));
+				  buf_error_text(&why, err));
 			return err;
 		}
 	}

@@ -59,7 +59,7 @@ static int samplers_add_event(struct samplers *samplers, struct event_spec *spec
 		err = event_resolve(spec, scope, &samplers->items[samplers->cnt].event, &why);
 	}
 	if (err) {
-		log_error("%s", buf_cstr(&why));
+		log_error("%s", buf_error_text(&why, err));
 		return err;
 	}
 	sampler = &samplers->items[samplers->cnt++];
@@ -79,7 +79,7 @@ static int samplers_add_text(struct samplers *samplers, const char *text,
 	buf_init(&why, BUF_NO_MAX);
 	err = event_parse(text, &specs, &cnt, &why);
 	if (err) {
-		log_error("%s", buf_cstr(&why));
+		log_error("%s", buf_error_text(&why, err));
 		return err;
 	}
 	for (size_t i = 0; i < cnt; i++) {

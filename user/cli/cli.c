@@ -48,6 +48,16 @@ int cli_print_version(void)
 	return cli_print(&out);
 }
 
+int cli_refuse(const struct opts_spec *spec, const struct buf *why, int err)
+{
+	if (err == -ENOMEM) {
+		log_error("%s: %s", spec->name, strerror(ENOMEM));
+		return CLI_FAILED;
+	}
+	log_error("%s (see bpfprof %s --help)", buf_error_text(why, err), spec->name);
+	return CLI_USAGE;
+}
+
 static int print_help(const struct opts_spec *spec)
 {
 	_cleanup_(buf_deinit) struct buf out;
@@ -70,7 +80,7 @@ bool cli_begin(const struct opts_spec *spec, int argc, char **argv, void *target
 	else
 		err = opts_parse(spec, argc, argv, target, args, &why);
 	if (err) {
-		log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("%s", buf_error_text(&why, err));
 		*status_out = err == -EINVAL ? CLI_USAGE : CLI_FAILED;
 		return false;
 	}

@@ -58,6 +58,12 @@ int cmd_relay(int argc, char **argv);
 bool cli_begin(const struct opts_spec *spec, int argc, char **argv, void *target,
 	       struct opts_args *args, int *status_out);
 
+/*
+ * Log why arguments of @spec's command are refused (@why; @err: negative errno), and where to look.
+ * The exit status: CLI_USAGE, or CLI_FAILED where it is memory that lacked.
+ */
+int cli_refuse(const struct opts_spec *spec, const struct buf *why, int err);
+
 /* Print @out on stdout and flush: CLI_OK, or CLI_FAILED after a logged error. */
 int cli_print(const struct buf *out);
 

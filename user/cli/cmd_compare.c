@@ -251,7 +251,7 @@ static int take_profile(struct comparison *cmp, enum diff_side side)
 	if (!err)
 		err = diff_report_facts(&cmp->facts, side, &prof);
 	if (err)
-		log_error("compare: %s", why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("compare: %s", buf_error_text(&why, err));
 	return err;
 }
 

@@ -64,10 +64,11 @@ int cmd_convert(int argc, char **argv)
 	output_set_init(&outputs);
 	buf_init(&why, BUF_NO_MAX);
 	if (cli_begin(&convert_spec, argc, argv, &opts, &opts.args, &status)) {
-		if (rendering_name(&opts.render, opts.args.operands.cnt, "convert", &outputs,
-				   &why)) {
-			log_error("%s (see bpfprof convert --help)", buf_cstr(&why));
-			status = CLI_USAGE;
+		int err = rendering_name(&opts.render, opts.args.operands.cnt, "convert", &outputs,
+					 &why);
+
+		if (err) {
+			status = cli_refuse(&convert_spec, &why, err);
 		} else {
 			status = convert(&opts, &outputs, &prof) ? CLI_FAILED : CLI_OK;
 			profile_deinit(&prof);

@@ -69,11 +69,13 @@ static int list(const char *glob, bool with_fields)
 {
 	_cleanup_(buf_deinit) struct buf out, why;
 	struct listing listing;
+	int err;
 
 	buf_init(&out, BUF_NO_MAX);
 	buf_init(&why, BUF_NO_MAX);
-	if (listing_make(glob, &listing, &why)) {
-		log_error("%s", buf_cstr(&why));
+	err = listing_make(glob, &listing, &why);
+	if (err) {
+		log_error("%s", buf_error_text(&why, err));
 		return CLI_FAILED;
 	}
 	add_rows(&listing, with_fields, &out);

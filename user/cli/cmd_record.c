@@ -58,7 +58,7 @@ static int name_outputs(struct recording *rec)
 		err = output_set_number(&rec->outputs, opts->interval_ns);
 	if (!err)
 		return CLI_OK;
-	log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+	log_error("%s", buf_error_text(&why, err));
 	return err == -EINVAL ? CLI_USAGE : CLI_FAILED;
 }
 

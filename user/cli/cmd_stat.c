@@ -181,7 +181,7 @@ static int open_event(struct stat_run *run, size_t index)
 	else
 		err = counter_open(&item->counter, &item->event, &target, &why);
 	if (err)
-		log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("%s", buf_error_text(&why, err));
 	return err;
 }
 

@@ -141,7 +141,7 @@ static int upload_to_relay(const char *url, const struct files *files)
 	}
 	err = upload_all(&to, files, &status);
 	if (err)
-		log_error("store: the relay: %s", why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("store: the relay: %s", buf_error_text(&why, err));
 	symbol_uploader_close(&to);
 	return err ? CLI_FAILED : status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `bpfprof symbolize`: names for a profile that was recorded elsewhere. */
+#include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -152,7 +153,7 @@ static int symbolize(const struct symbolize_opts *opts, const struct debug_dirs 
 	return err;
 }
 
-/* Usage that the table cannot check. */
+/* Usage that the table cannot check; an exit status. */
 static int prepare(const struct symbolize_opts *opts, struct debug_dirs *dirs,
 		   struct output_set *outputs)
 {
@@ -161,11 +162,10 @@ static int prepare(const struct symbolize_opts *opts, struct debug_dirs *dirs,
 
 	buf_init(&why, BUF_NO_MAX);
 	err = rendering_name(&opts->render, opts->args.operands.cnt, "symbolize", outputs, &why);
-	if (err) {
-		log_error("%s (see bpfprof symbolize --help)", buf_cstr(&why));
-		return err;
-	}
-	return debug_dirs_init(dirs, &opts->debug_dir_args);
+	if (err)
+		return cli_refuse(&symbolize_spec, &why, err);
+	err = debug_dirs_init(dirs, &opts->debug_dir_args);
+	return !err ? CLI_OK : err == -ENOMEM ? CLI_FAILED : CLI_USAGE;
 }
 
 int cmd_symbolize(int argc, char **argv)
@@ -177,9 +177,8 @@ int cmd_symbolize(int argc, char **argv)
 
 	output_set_init(&outputs);
 	if (cli_begin(&symbolize_spec, argc, argv, &opts, &opts.args, &status)) {
-		if (prepare(&opts, &dirs, &outputs))
-			status = CLI_USAGE;
-		else
+		status = prepare(&opts, &dirs, &outputs);
+		if (status == CLI_OK)
 			status = symbolize(&opts, &dirs, &outputs) ? CLI_FAILED : CLI_OK;
 	}
 	opts_deinit(&symbolize_spec, &opts, &opts.args);

@@ -25,7 +25,7 @@ static int join(const struct diff_opts *opts, const struct profile profiles[DIFF
 	if (!err)
 		err = diff_note_names(diff, names);
 	if (err)
-		log_error("diff: %s", why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("diff: %s", buf_error_text(&why, err));
 	return err;
 }
 

@@ -31,7 +31,7 @@ static int load_one(const char *path, struct profile *out)
 	}
 	err = profile_decode(data.data, data.len, out, &why);
 	if (err)
-		log_error("input '%s': %s", path, why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("input '%s': %s", path, buf_error_text(&why, err));
 	else if (why.len)
 		log_warn("input '%s': %s", path, buf_cstr(&why));
 	return err;

@@ -504,9 +504,9 @@ bool record_opts_parse(struct record_opts *opts, int argc, char **argv, int *sta
 	buf_init(&why, BUF_NO_MAX);
 	if (!cli_begin(&record_spec, argc, argv, opts, &opts->args, status_out))
 		return false;
-	if (record_opts_check(opts, &why)) {
-		log_error("%s (see bpfprof record --help)", buf_cstr(&why));
-		*status_out = CLI_USAGE;
+	err = record_opts_check(opts, &why);
+	if (err) {
+		*status_out = cli_refuse(&record_spec, &why, err);
 		return false;
 	}
 	err = debug_dirs_init(&opts->debug_dirs, &opts->debug_dir_args);

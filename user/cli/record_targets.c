@@ -178,7 +178,7 @@ int record_targets_check(struct record_opts *opts)
 	buf_init(&why, BUF_NO_MAX);
 	err = namespaces_check_proc(&why);
 	if (err)
-		log_error("%s", buf_cstr(&why));
+		log_error("%s", buf_error_text(&why, err));
 	err = err ? err : check_pids(&opts->tgids);
 	err = err ? err : check_tids(&opts->tids);
 	err = err ? err : check_cpus(&opts->cpus);

@@ -34,7 +34,7 @@ static int add_event(struct stat_run *run, struct event_spec *spec, const struct
 		log_debug("%s", buf_cstr(&why));
 		return 0;
 	}
-	log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+	log_error("%s", buf_error_text(&why, err));
 	return err;
 }
 
@@ -52,7 +52,7 @@ static int add_list(struct stat_run *run, const char *text, bool must_open)
 		scope.tgid = (pid_t)run->opts->tgids.items[0];
 	err = event_parse(text, &specs, &cnt, &why);
 	if (err) {
-		log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("%s", buf_error_text(&why, err));
 		return err;
 	}
 	for (size_t i = 0; i < cnt && !err; i++)

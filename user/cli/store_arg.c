@@ -127,7 +127,7 @@ static int open_fleet(const char *url, struct store_source **out)
 	buf_init(&why, BUF_NO_MAX);
 	err = fleet_open(url, out, &why);
 	if (err)
-		log_error("%s", why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("%s", buf_error_text(&why, err));
 	return err;
 }
 

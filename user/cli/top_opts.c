@@ -220,6 +220,7 @@ static void set_defaults(struct top_opts *opts)
 bool top_opts_parse(struct top_opts *opts, int argc, char **argv, int *status_out)
 {
 	_cleanup_(buf_deinit) struct buf why;
+	int err;
 
 	*opts = (struct top_opts){.off_cpu = true};
 	buf_init(&why, BUF_NO_MAX);
@@ -228,10 +229,11 @@ bool top_opts_parse(struct top_opts *opts, int argc, char **argv, int *status_ou
 	/* Threads wait on no CPU in particular. */
 	if (opts->record.cpus.cnt)
 		opts->off_cpu = false;
-	if (check_times(opts, &why) || check_table(opts, &why) ||
-	    record_check_rate(&opts->record, &why)) {
-		log_error("%s (see bpfprof top --help)", buf_cstr(&why));
-		*status_out = CLI_USAGE;
+	err = check_times(opts, &why);
+	err = err ? err : check_table(opts, &why);
+	err = err ? err : record_check_rate(&opts->record, &why);
+	if (err) {
+		*status_out = cli_refuse(&top_spec, &why, err);
 		return false;
 	}
 	set_defaults(opts);

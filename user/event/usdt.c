@@ -124,8 +124,7 @@ int usdt_resolve(struct event *event, const struct event_scope *scope, struct bu
 		probe_image_deinit(&search.image);
 	}
 	if (err)
-		buf_printf(why, "%s: %s", event->spec.text,
-			   reason.len ? buf_cstr(&reason) : strerror(-err));
+		buf_printf(why, "%s: %s", event->spec.text, buf_error_text(&reason, err));
 	buf_deinit(&reason);
 	return err;
 }

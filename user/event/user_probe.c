@@ -461,8 +461,7 @@ int user_probe_resolve(struct event *event, const struct event_scope *scope, str
 		probe_image_deinit(&res.image);
 	}
 	if (err)
-		buf_printf(why, "%s: %s", event->spec.text,
-			   reason.len ? buf_cstr(&reason) : strerror(-err));
+		buf_printf(why, "%s: %s", event->spec.text, buf_error_text(&reason, err));
 	buf_deinit(&reason);
 	return err;
 }

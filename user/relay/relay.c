@@ -126,7 +126,7 @@ static int open_spool(struct relay *relay)
 	if (!err)
 		err = relay_tables_open(opts.path, opts.max_bytes / TABLES_SHARE, &relay->tables);
 	if (err) {
-		log_error("relay: %s", why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("relay: %s", buf_error_text(&why, err));
 		return err;
 	}
 	state = relay_spool_state(relay->spool);

@@ -162,8 +162,7 @@ bool relay_opts_parse(struct relay_opts *opts, int argc, char **argv, int *statu
 	opts_deinit(&relay_spec, &first, &args);
 	if (!goes_on || !err)
 		return goes_on;
-	log_error("%s (see bpfprof relay --help)", why.len ? buf_cstr(&why) : strerror(-err));
-	*status_out = err == -ENOMEM ? CLI_FAILED : CLI_USAGE;
+	*status_out = cli_refuse(&relay_spec, &why, err);
 	return false;
 }
 

@@ -107,8 +107,7 @@ static int read_list(const char *path, struct relay_token_list *out)
 	buf_init(&why, BUF_NO_MAX);
 	err = relay_token_list_parse(text, out, &why);
 	if (err)
-		log_error("relay: token file '%s': %s", path,
-			  why.len ? buf_cstr(&why) : strerror(-err));
+		log_error("relay: token file '%s': %s", path, buf_error_text(&why, err));
 	return err;
 }
 

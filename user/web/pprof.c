@@ -102,7 +102,7 @@ static void fail_capture(struct web_reply *reply, const struct buf *why, int err
 {
 	int status = err == -EINVAL ? 400 : err == -EBUSY ? 503 : err == -ETIMEDOUT ? 504 : 500;
 
-	web_reply_fail(reply, status, "%s", why->len ? buf_cstr(why) : strerror(-err));
+	web_reply_fail(reply, status, "%s", buf_error_text(why, err));
 }
 
 /* pprof of what is recorded now, into @out. 0, or negative errno: @reply says why. */
@@ -198,7 +198,7 @@ static void show(struct buf *data, const struct view *view, const struct web_for
 		err = apply(&prof, view);
 	if (err)
 		web_reply_fail(reply, 500, "what was recorded cannot be read: %s",
-			       why.len ? buf_cstr(&why) : strerror(-err));
+			       buf_error_text(&why, err));
 	else
 		web_render(&prof, format, request, reply);
 	web_render_failure(request, reply);

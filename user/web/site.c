@@ -129,7 +129,7 @@ struct store_source *web_site_store(struct web_site *site, struct web_reply *rep
 		err = fleet_or_file_open(site->store_url, &site->store, &why);
 	if (err)
 		web_reply_fail(reply, 503, "the store cannot be opened: %s",
-			       why.len ? buf_cstr(&why) : strerror(-err));
+			       buf_error_text(&why, err));
 	return site->store;
 }
 
