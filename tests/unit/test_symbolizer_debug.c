@@ -178,9 +178,27 @@ static void test_budget(void **state)
 	assert_int_equal(fix->frames.lines_cut, 1);
 }
 
-/* A process's root with one file; remove_tree(). @folder is mkdtemp()'s template. */
-static void make_root(char *folder, const char *name, const void *bytes, size_t len)
+/* .gnu_debuglink to a file of @len bytes called @name, which takes all of its place but the end. */
+static void add_debug_link(struct elf_image *image, const char *name, const void *bytes, size_t len)
 {
+	struct {
+		char name[12];
+		uint32_t crc;
+	} link = {.crc = (uint32_t)crc32(0, bytes, (uInt)len)};
+
+	assert_int_equal(snprintf(link.name, sizeof(link.name), "%s", name), sizeof(link.name) - 2);
+	image_section(image, ".gnu_debuglink", (Elf64_Shdr){.sh_type = SHT_PROGBITS}, &link,
+		      sizeof(link));
+}
+
+/*
+ * A process's root with one file, the debug file of @image; remove_tree(). @folder is mkdtemp()'s
+ * template. The image's module, of that root.
+ */
+static struct module *module_in_root(char *folder, const struct elf_image *image, const char *name,
+				     const void *bytes, size_t len)
+{
+	struct module *module;
 	char path[64];
 	int fd;
 
@@ -189,16 +207,15 @@ static void make_root(char *folder, const char *name, const void *bytes, size_t 
 	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_equal(write(fd, bytes, len), (ssize_t)len);
 	close(fd);
+	module = module_of_fd("/image", bytes_to_fd(image->bytes, image->len), MODULE_PRESENT);
+	module->root_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return module;
 }
 
 /* A stripped image that links to a debug file, which lies in its process's root. */
 static void test_debug_file(void **state)
 {
 	static const struct image_symbol symbol = {"local", TEXT, 0x10, STT_FUNC, STB_LOCAL, 1};
-	struct {
-		char name[12];
-		uint32_t crc;
-	} link = {.name = "demo.debug"};
 	struct fixture *fix = *state;
 	char folder[] = "/tmp/test_symbolizer_debug.XXXXXX";
 	struct elf_image stripped, debug;
@@ -209,17 +226,13 @@ static void test_debug_file(void **state)
 	image_text(&debug, ".text", TEXT, NULL, 0x100);
 	image_symbols(&debug, SHT_SYMTAB, &symbol, 1);
 	image_finish(&debug);
-	link.crc = (uint32_t)crc32(0, debug.bytes, (uInt)debug.len);
 	image_init(&stripped, EM_X86_64);
 	image_text(&stripped, ".text", TEXT, NULL, 0x100);
-	image_section(&stripped, ".gnu_debuglink", (Elf64_Shdr){.sh_type = SHT_PROGBITS}, &link,
-		      sizeof(link));
+	add_debug_link(&stripped, "demo.debug", debug.bytes, debug.len);
 	image_finish(&stripped);
 
-	make_root(folder, link.name, debug.bytes, debug.len);
-	module = module_of_fd("/demo", bytes_to_fd(stripped.bytes, stripped.len), MODULE_PRESENT);
-	module->root_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	mapping = add_mapping(fix, "/demo", module);
+	module = module_in_root(folder, &stripped, "demo.debug", debug.bytes, debug.len);
+	mapping = add_mapping(fix, module->path, module);
 	local = profile_location(&fix->prof, mapping, TEXT + 8, 0);
 	run(fix, false);
 	assert_int_equal(remove_tree(folder), 0);
@@ -300,10 +313,6 @@ static void test_lines_file(void **state)
 	static const struct image_symbol symbol = {
 		"_RNvC7mycrate3foo.cold", SEED_CODE_AT, SEED_CODE_BYTES, STT_FUNC, STB_LOCAL, 1,
 	};
-	struct {
-		char name[12];
-		uint32_t crc;
-	} link = {.name = "seed.debug"};
 	char folder[] = "/tmp/test_symbolizer_debug.XXXXXX";
 	struct fixture *fix = *state;
 	struct elf_image image;
@@ -312,17 +321,13 @@ static void test_lines_file(void **state)
 	int cnt;
 
 	read_seed(&seed);
-	link.crc = (uint32_t)crc32(0, (const uint8_t *)seed.data, (uInt)seed.len);
 	image_init(&image, EM_X86_64);
 	image_text(&image, ".text", SEED_CODE_AT, NULL, SEED_CODE_BYTES);
 	image_symbols(&image, SHT_SYMTAB, &symbol, 1);
-	image_section(&image, ".gnu_debuglink", (Elf64_Shdr){.sh_type = SHT_PROGBITS}, &link,
-		      sizeof(link));
+	add_debug_link(&image, "seed.debug", seed.data, seed.len);
 	image_finish(&image);
 
-	make_root(folder, link.name, seed.data, seed.len);
-	module = module_of_fd("/seed", bytes_to_fd(image.bytes, image.len), MODULE_PRESENT);
-	module->root_fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	module = module_in_root(folder, &image, "seed.debug", seed.data, seed.len);
 	cnt = count_seed_chains(fix, module, "mycrate::foo [clone .cold]");
 	assert_int_equal(remove_tree(folder), 0);
 	assert_true(cnt > 3);
