@@ -18,6 +18,12 @@ for nth in 1 2 3; do
 	status=$((status | $?))
 	printf '%s\n' "$made"
 done
+# The headers of the file that the event names are read by some of these.
+for nth in 9 10 11 12; do
+	made=$(tests/faults/run --mode uprobe --call read --nth $nth)
+	status=$((status | $?))
+	printf '%s\n' "$made"
+done
 # Memory for what arguments say: option lists, events
 for nth in 1 2 3; do
 	made=$(tests/faults/run --mode uprobe --call alloc --nth $nth)

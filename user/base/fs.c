@@ -47,12 +47,22 @@ int fs_read_file(const char *path, struct buf *out)
 
 ssize_t fs_read_at(int fd, void *out, size_t len, uint64_t off)
 {
-	ssize_t got;
+	size_t have = 0;
 
-	do {
-		got = pread(fd, out, len, (off_t)off);
-	} while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
+	if (off > INT64_MAX || len > INT64_MAX - off)
+		return 0; /* no file is that long */
+	while (have < len) {
+		ssize_t got = pread(fd, (char *)out + have, len - have, (off_t)(off + have));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (!got)
+			break;
+		have += (size_t)got;
+	}
+	return (ssize_t)have;
 }
 
 /* The first line of @fd into @out; reads no more chunks than that takes. */

@@ -15,8 +15,8 @@
 int fs_read_file(const char *path, struct buf *out);
 int fs_read_fd(int fd, struct buf *out);
 
-/* Up to @len bytes from @off on, through EINTR: how many (0: the file ends before), or negative
- * errno. */
+/* @len bytes from @off on, through EINTR and short reads: how many (fewer: the file ends before
+ * that), or negative errno. */
 ssize_t fs_read_at(int fd, void *out, size_t len, uint64_t off);
 
 /* First line of a small file (sysfs, /proc/sys) without its newline, as an owned string; NULL +

@@ -131,7 +131,7 @@ static void on_needed(void *arg, const char *name, const char *folders)
 /* A script's interpreter, NUL-terminated in @out, which has @max bytes. */
 static bool read_interpreter(int fd, char *out, size_t max)
 {
-	ssize_t len = pread(fd, out, max - 1, 0);
+	ssize_t len = fs_read_at(fd, out, max - 1, 0);
 	char *start;
 
 	if (len < 3 || out[0] != '#' || out[1] != '!')

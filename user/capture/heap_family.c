@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "elf/elf_file.h"
 #include "elf/functions.h"
@@ -213,7 +213,7 @@ static bool slide(int fd, const struct functions *functions, struct heap_place *
 	struct probe_place at;
 
 	buf_init(&text, BUF_NO_MAX);
-	if (!IS_X86 || !code || pread(fd, code, len, (off_t)place->file_off) != (ssize_t)len)
+	if (!IS_X86 || !code || fs_read_at(fd, code, len, place->file_off) != (ssize_t)len)
 		return true;
 	if (probe_slide(&(struct code_range){code, len, place->vaddr}, &opts, &at, &text)) {
 		log_info("--heap: no probe on %s: %s", function->name, buf_cstr(&text));

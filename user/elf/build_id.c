@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/reader.h"
 #include "elf/elf_priv.h"
 #include "elf/segments.h"
@@ -114,20 +115,9 @@ size_t elf_build_id(const struct elf_file *elf, uint8_t *out, size_t max)
 /* Up to @len bytes at @off; fewer at the end of the file, 0 on error. */
 static size_t pread_span(int fd, void *out, size_t len, uint64_t off)
 {
-	size_t have = 0;
+	ssize_t got = fs_read_at(fd, out, len, off);
 
-	if (off > INT64_MAX - len)
-		return 0;
-	while (have < len) {
-		ssize_t got = pread(fd, (char *)out + have, len - have, (off_t)(off + have));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		have += (size_t)got;
-	}
-	return have;
+	return got < 0 ? 0 : (size_t)got;
 }
 
 struct phdr_table {

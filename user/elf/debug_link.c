@@ -6,10 +6,10 @@
 #include <lzma.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/reader.h"
 #include "elf/elf_priv.h"
 
@@ -77,12 +77,10 @@ int debug_link_check(const struct debug_link *link, int fd)
 	if (st.st_size > CRC_FILE_MAX_BYTES)
 		return -EFBIG;
 	while (pos < st.st_size) {
-		ssize_t got = pread(fd, chunk, sizeof(chunk), pos);
+		ssize_t got = fs_read_at(fd, chunk, sizeof(chunk), (uint64_t)pos);
 
-		if (got < 0 && errno == EINTR)
-			continue;
 		if (got < 0)
-			return -errno;
+			return (int)got;
 		if (!got)
 			break;
 		crc = crc32(crc, chunk, (uInt)got);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/reader.h"
 #include "elf/elf_priv.h"
 
@@ -54,7 +55,7 @@ static uint16_t read_half(struct reader *rd, size_t offset)
 bool elf_counts_are_sane(int fd)
 {
 	uint8_t bytes[sizeof(Elf64_Ehdr)];
-	ssize_t len = pread(fd, bytes, sizeof(bytes), 0);
+	ssize_t len = fs_read_at(fd, bytes, sizeof(bytes), 0);
 	bool is_64 = len > EI_CLASS && bytes[EI_CLASS] == ELFCLASS64;
 	const struct header_layout *layout = is_64 ? &layout_64 : &layout_32;
 	bool has_many_sections, has_many_segments;
@@ -71,7 +72,7 @@ bool elf_counts_are_sane(int fd)
 	if (shoff > INT64_MAX)
 		return false;
 	/* The first section header then holds what the ELF header has no room for. */
-	len = pread(fd, bytes, layout->end, (off_t)shoff);
+	len = fs_read_at(fd, bytes, layout->end, shoff);
 	reader_init(&rd, bytes, len > 0 ? (size_t)len : 0);
 	if (has_many_sections && read_word(&rd, layout->size, is_64) > HEADERS_MAX)
 		return false;

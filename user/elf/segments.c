@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/reader.h"
 
 enum { PHDRS_MAX_BYTES = 1 << 20 };
@@ -74,6 +74,16 @@ int elf_segments_parse(const void *image, size_t len, struct elf_segments *out)
 	return segments_add(&rd, cnt, out);
 }
 
+/* 0, -EBADMSG where the file ends before, or negative errno. */
+static int read_whole(int fd, void *out, size_t len, uint64_t off)
+{
+	ssize_t got = fs_read_at(fd, out, len, off);
+
+	if (got < 0)
+		return (int)got;
+	return (size_t)got == len ? 0 : -EBADMSG;
+}
+
 int elf_segments_read(int fd, struct elf_segments *out)
 {
 	_cleanup_free_ char *phdrs = NULL;
@@ -82,9 +92,10 @@ int elf_segments_read(int fd, struct elf_segments *out)
 	uint64_t off;
 	size_t bytes;
 	uint16_t cnt;
+	int err = read_whole(fd, header, sizeof(header), 0);
 
-	if (pread(fd, header, sizeof(header), 0) != sizeof(header))
-		return -EBADMSG;
+	if (err)
+		return err;
 	reader_init(&rd, header, sizeof(header));
 	if (phdrs_locate(&rd, &off, &cnt))
 		return -EBADMSG;
@@ -94,8 +105,9 @@ int elf_segments_read(int fd, struct elf_segments *out)
 	phdrs = malloc(bytes);
 	if (!phdrs)
 		return -ENOMEM;
-	if (pread(fd, phdrs, bytes, off) != (ssize_t)bytes)
-		return -EBADMSG;
+	err = read_whole(fd, phdrs, bytes, off);
+	if (err)
+		return err;
 	reader_init(&rd, phdrs, bytes);
 	return segments_add(&rd, cnt, out);
 }

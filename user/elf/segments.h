@@ -19,7 +19,7 @@ struct elf_segments {
 };
 
 /* Parse the program headers of @fd or of an image in memory. 0; -EBADMSG: not a 64-bit ELF file of
- * ours; -ENOMEM. */
+ * ours, or cut short; -ENOMEM; what reading @fd answers. */
 int elf_segments_read(int fd, struct elf_segments *out);
 int elf_segments_parse(const void *image, size_t len, struct elf_segments *out);
 void elf_segments_deinit(struct elf_segments *segments);

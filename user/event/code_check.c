@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 
 /* Larger than any function; it bounds what is read for one address. */
 enum { FUNCTION_MAX_BYTES = 64 << 20 };
@@ -81,7 +81,7 @@ static int check_from(const struct code_image *image, const struct elf_segment *
 	code = malloc(want);
 	if (!code)
 		return -ENOMEM;
-	got = pread(image->fd, code, want, (off_t)(start - segment->vaddr + segment->file_off));
+	got = fs_read_at(image->fd, code, want, start - segment->vaddr + segment->file_off);
 	if (got < 0 || (uint64_t)got <= vaddr - start) {
 		buf_add_str(why, "the file cannot be read there");
 		return -EIO;

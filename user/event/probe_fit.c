@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fs.h"
 #include "base/log.h"
 #include "event/code_check.h"
 #include "event/probe_slide.h"
@@ -61,7 +61,7 @@ static uint8_t *read_function(const struct probe_image *image, const struct even
 	if (!*len || *len > CODE_MAX_BYTES)
 		return NULL;
 	bytes = malloc(*len);
-	if (bytes && pread(image->file.fd, bytes, *len, (off_t)site->file_off) == (ssize_t)*len)
+	if (bytes && fs_read_at(image->file.fd, bytes, *len, site->file_off) == (ssize_t)*len)
 		return bytes;
 	free(bytes);
 	return NULL;

@@ -23,6 +23,15 @@ static void find_debug_file(struct probe_image *image)
 		debug_file_find(&query, DEBUG_WANT_SYMBOLS, &image->debug);
 }
 
+/* Into @why: what @err of opening or reading them means. */
+static void explain_headers(const struct probe_image *image, int err, struct buf *why)
+{
+	if (err == -EBADMSG)
+		buf_printf(why, "'%s' is damaged: it has no usable headers", image->file.path);
+	else
+		buf_printf(why, "'%s' cannot be read: %s", image->file.path, strerror(-err));
+}
+
 int probe_image_open(const char *path, pid_t tgid, struct probe_image *out, struct buf *why)
 {
 	struct probe_image image = {0};
@@ -31,10 +40,11 @@ int probe_image_open(const char *path, pid_t tgid, struct probe_image *out, stru
 	if (err)
 		return err;
 	image.elf = elf_file_open_wary(image.file.fd, image.file.root_fd >= 0);
-	if (!image.elf || elf_segments_read(image.file.fd, &image.segments)) {
-		buf_printf(why, "'%s' is damaged: it has no usable headers", image.file.path);
+	err = image.elf ? elf_segments_read(image.file.fd, &image.segments) : -errno;
+	if (err) {
+		explain_headers(&image, err, why);
 		probe_image_deinit(&image);
-		return -EINVAL;
+		return err == -EBADMSG ? -EINVAL : err;
 	}
 	find_debug_file(&image);
 	*out = image;

@@ -155,7 +155,7 @@ static bool is_elf(int fd)
 {
 	char magic[4];
 
-	return pread(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
+	return fs_read_at(fd, magic, sizeof(magic), 0) == (ssize_t)sizeof(magic) &&
 	       !memcmp(magic, "\177ELF", sizeof(magic));
 }
 
