@@ -37,6 +37,24 @@ struct exe_entry *exes_find(const struct exes *exes, uint32_t id)
 	return index == HMAP_NONE ? NULL : &exes->items[index];
 }
 
+/* Without segments addresses would be offsets in the file, by which other functions' names would be
+ * found: a file that has none to be read counts as absent. 0 or -ENOMEM. */
+static int load_segments(struct module *module, struct elf_segments *out)
+{
+	int err = 0;
+
+	if (module->kind == MODULE_VDSO)
+		err = elf_segments_parse((const void *)getauxval(AT_SYSINFO_EHDR), VDSO_MAX_BYTES,
+					 out);
+	else if (module->fd >= 0)
+		err = elf_segments_read(module->fd, out);
+	if (!err || err == -ENOMEM)
+		return err;
+	log_debug("%s: its ELF headers: %s", module->path, strerror(-err));
+	module_drop_file(module);
+	return 0;
+}
+
 /* Takes @module, also on failure. */
 static int exes_add(struct exes *exes, uint32_t id, const struct bp_exe_key *key, bool is_sampled,
 		    struct module *module)
@@ -55,12 +73,7 @@ static int exes_add(struct exes *exes, uint32_t id, const struct bp_exe_key *key
 	if (key)
 		entry->key = *key;
 	hex_format(module->build_id, module->build_id_len, entry->build_id_hex);
-	if (module->kind == MODULE_VDSO)
-		elf_segments_parse((const void *)getauxval(AT_SYSINFO_EHDR), VDSO_MAX_BYTES,
-				   &entry->segments);
-	else if (module->fd >= 0)
-		elf_segments_read(module->fd, &entry->segments);
-	return 0;
+	return load_segments(module, &entry->segments);
 }
 
 int exes_init(struct exes *exes)

@@ -36,8 +36,8 @@ struct exe_entry {
 	bool is_used; /* a frame of it was seen since this was cleared */
 	bool is_asked; /* a server is asked for its symbols, if they are missing */
 	struct module *module; /* owned */
-	struct elf_segments
-		segments; /* empty when the file could not be read: vaddr is then the file offset */
+	/* Empty when there is no file (module->fd is -1): vaddr is then the file offset. */
+	struct elf_segments segments;
 	char build_id_hex[2 * BUILD_ID_MAX + 1];
 };
 

@@ -272,6 +272,15 @@ bool module_is_rewritten(const struct module *module)
 	       memcmp(build_id, module->build_id, module->build_id_len) != 0;
 }
 
+void module_drop_file(struct module *module)
+{
+	if (module->fd >= 0)
+		close(module->fd);
+	module->fd = -1;
+	module->is_verified = false;
+	module->absence = MODULE_BAD_ELF;
+}
+
 /* Where our vdso lies, from our own maps. 0 or -ENOENT. */
 static int find_vdso(struct reader *maps, uint64_t *start_out, uint64_t *end_out)
 {

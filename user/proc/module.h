@@ -28,6 +28,7 @@ enum module_absence {
 	MODULE_NO_FILE, /* nothing under its path any more */
 	MODULE_FILE_CHANGED, /* a file is there, but another than the one that is mapped */
 	MODULE_NOT_PERMITTED, /* it may be there: we may not look, or not read it */
+	MODULE_BAD_ELF, /* it was there: what its headers say cannot be read */
 };
 
 /* What the kernel side saw of the file; fields it could not read are 0. */
@@ -99,6 +100,10 @@ void module_jit_refresh(struct module *module);
  * is none. Names and lines of what is there now would be wrong.
  */
 bool module_is_rewritten(const struct module *module);
+
+/* Do without the file of @module, whose ELF headers cannot be read: it is closed, and its absence
+ * is MODULE_BAD_ELF. */
+void module_drop_file(struct module *module);
 
 void module_free(struct module *module);
 

@@ -17,6 +17,21 @@ enum {
 
 /* --- Symbols --- */
 
+/* Of a module without a file. */
+static const char *file_absence_reason(const struct module *module)
+{
+	switch (module->absence) {
+	case MODULE_FILE_CHANGED:
+		return "file_changed";
+	case MODULE_NOT_PERMITTED:
+		return "not_permitted";
+	case MODULE_BAD_ELF:
+		return "bad_elf";
+	default:
+		return "no_file";
+	}
+}
+
 static const char *absence_reason(const struct module *module, const char *path)
 {
 	if (!module && profile_path_is_anon(path))
@@ -26,9 +41,7 @@ static const char *absence_reason(const struct module *module, const char *path)
 	if (module->kind == MODULE_ANON)
 		return "jit";
 	if (module->fd < 0)
-		return module->absence == MODULE_FILE_CHANGED	 ? "file_changed"
-		       : module->absence == MODULE_NOT_PERMITTED ? "not_permitted"
-								 : "no_file";
+		return file_absence_reason(module);
 	if (module_is_rewritten(module))
 		return "file_changed";
 	return NULL;

@@ -38,8 +38,7 @@ struct module_symbols {
 /*
  * Open the file of @module (borrowed for the life of @out, as is @sources; NULL: not known, its
  * name is @path). 0 and *@out (module_symbols_deinit()), also when there is nothing, for the reason
- * that it says: no_file, not_permitted,
- * file_changed, bad_elf, jit, unknown_mapping; -ENOMEM.
+ * that it says: no_file, not_permitted, file_changed, bad_elf, jit, unknown_mapping; -ENOMEM.
  */
 int module_symbols_open(const struct module *module, const char *path,
 			const struct symbol_sources *sources, struct module_symbols *out);

@@ -75,8 +75,8 @@ struct symbolizer_opts {
  * without a symbol gets the name "[base+0xvaddr]" ("[anon+0xip]" for JIT memory) and is counted in
  * @frames->unnamed under its reason: no_symbol (file has none there), no_file (gone before it could
  * be opened), not_permitted (we may not read it), file_changed (another has taken its place, or
- * been written into it), bad_elf, jit, kptr_restrict, no_kernel_symbol, unknown_mapping, no_time,
- * not_wanted.
+ * been written into it), bad_elf (its ELF headers cannot be read), jit, kptr_restrict,
+ * no_kernel_symbol, unknown_mapping, no_time, not_wanted.
  *
  * Mappings get their HAS_* flags truthfully. A location beyond its module's symbols never fails the
  * rest. Returns 0 or -ENOMEM. The kernel's symbols that kptr_restrict hides are reported once by
