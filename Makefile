@@ -237,6 +237,7 @@ soak: all ## the agent for TIME=7200 seconds under a load that changes: its cost
 
 .PHONY: test-faults
 test-faults: all ## every call of a recording fails once: hours; FAULTS="--mode on-cpu --call bpf" for some
+	@if [ "$$(id -u)" = 0 ]; then tools/install-deps --test; fi
 	@BUILD=$(O) tests/faults/run $(FAULTS)
 
 .PHONY: check-readers
