@@ -61,8 +61,10 @@ check "a program that was deleted before has its names" \
 	has '^gone_before;.*;main;deal_deck;work_70;burn[; ]' gone 100
 stop_loads
 
-# Lived and deleted while nobody looked: its build-id comes from its own memory.
-cp "$TMPDIR/bin/split" "$TMPDIR/bin/unseen"
+# Lived and deleted while nobody looked: its build-id comes from its own memory, and where its code is. By lld: that is
+# not where it is in the file.
+compile split_lld split.c -fuse-ld=lld -Wl,--build-id=sha1
+cp "$TMPDIR/bin/split_lld" "$TMPDIR/bin/unseen"
 "$bpfprof" -q -a -F 999 -d 3 -o "$TMPDIR/out/unseen.pb.gz" 2>"$log" &
 recorder=$!
 sleep 1
@@ -71,10 +73,15 @@ kill -STOP "$recorder"
 kill -CONT "$recorder"
 wait "$recorder"
 verdict $? "a program that was gone before anybody looked"
-build_id=$(readelf -n "$TMPDIR/bin/split" | sed -n 's/.*Build ID: //p')
+build_id=$(readelf -n "$TMPDIR/bin/split_lld" | sed -n 's/.*Build ID: //p')
 said_build_id()
 {
 	zcat "$TMPDIR/out/unseen.pb.gz" | grep -a -o "unseen\|$build_id" | sort -u | tee -a "$log" | grep -q "$build_id"
 }
 check "a program that was gone before anybody looked has its build-id" said_build_id
+mkdir -p "$TMPDIR/debug/.build-id/${build_id:0:2}"
+cp "$TMPDIR/bin/split_lld" "$TMPDIR/debug/.build-id/${build_id:0:2}/${build_id:2}.debug"
+check "its names are completed from a file with that build-id" \
+	"$bpfprof" symbolize -q "$TMPDIR/out/unseen.pb.gz" --debug-dir "$TMPDIR/debug" -o "$TMPDIR/out/unseen.folded"
+check "... which are those of what ran" has '^unseen;.*[;]burn ' unseen 100
 exit $status

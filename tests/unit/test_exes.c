@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel side announces: executables that are known already, records that are cut short,
- * and files that are read with faults. */
+ * files that are gone, here and in the next process, and files that are read with faults. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <bpf/bpf.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 #include "abi.h"
 #include "capture/exes.h"
+#include "capture/pins.h"
 
 enum {
 	EXE_ID = 77,
@@ -38,6 +40,35 @@ ssize_t pread(int fd, void *out, size_t len, off_t at)
 		len = (len + 1) / 2;
 	}
 	return syscall(SYS_pread64, fd, out, len, at);
+}
+
+/* The map of what is kept for the next process: one element. */
+static struct pin_exe kept;
+static bool is_kept;
+
+int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
+{
+	kept = *(const struct pin_exe *)value;
+	is_kept = true;
+	return 0;
+}
+
+int bpf_map_get_next_key(int fd, const void *key, void *next)
+{
+	const uint32_t id = EXE_ID;
+
+	if (key || !is_kept) {
+		errno = ENOENT;
+		return -1;
+	}
+	memcpy(next, &id, sizeof(id));
+	return 0;
+}
+
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	*(struct pin_exe *)value = kept;
+	return 0;
 }
 
 /* What a call leaves on the stack is what the next one finds in variables that it does not set. */
@@ -81,31 +112,54 @@ static void test_cut_short(void **state)
 	exes_deinit(&exes);
 }
 
-/* A program of one segment, in a new file made from the template @path. */
-static void write_program(char *path)
+/* The first bytes of a program of one segment of code, with a build-id. */
+static size_t put_head(uint8_t *head)
 {
+	static const struct {
+		Elf64_Nhdr nhdr;
+		char name[4];
+		uint8_t id[8];
+	} note = {{4, 8, NT_GNU_BUILD_ID}, "GNU", {1, 2, 3, 4, 5, 6, 7, 8}};
 	const Elf64_Ehdr ehdr = {
 		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			    EV_CURRENT},
 		.e_type = ET_DYN,
 		.e_phoff = sizeof(ehdr),
-		.e_ehsize = sizeof(ehdr),
 		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 1,
+		.e_phnum = 2,
 	};
-	const Elf64_Phdr phdr = {
-		.p_type = PT_LOAD,
-		.p_flags = PF_R | PF_X,
-		.p_offset = CODE_OFF,
-		.p_vaddr = CODE_VADDR,
-		.p_filesz = 0x1000,
-		.p_memsz = 0x1000,
+	const Elf64_Phdr phdrs[] = {
+		{
+			.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_X,
+			.p_offset = CODE_OFF,
+			.p_vaddr = CODE_VADDR,
+			.p_filesz = 0x1000,
+			.p_memsz = 0x1000,
+		},
+		{
+			.p_type = PT_NOTE,
+			.p_offset = sizeof(ehdr) + 2 * sizeof(Elf64_Phdr),
+			.p_filesz = sizeof(note),
+			.p_align = 4,
+		},
 	};
+
+	memcpy(head, &ehdr, sizeof(ehdr));
+	memcpy(head + sizeof(ehdr), phdrs, sizeof(phdrs));
+	memcpy(head + sizeof(ehdr) + sizeof(phdrs), &note, sizeof(note));
+	return sizeof(ehdr) + sizeof(phdrs) + sizeof(note);
+}
+
+/* Its file, made from the template @path. */
+static void write_program(char *path)
+{
+	uint8_t head[BP_EXE_HEAD_BYTES];
+	size_t len = put_head(head);
 	int fd = mkstemp(path);
 
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, &ehdr, sizeof(ehdr)), sizeof(ehdr));
-	assert_int_equal(write(fd, &phdr, sizeof(phdr)), sizeof(phdr));
+	assert_int_equal(write(fd, head, len), len);
 	close(fd);
 }
 
@@ -132,8 +186,67 @@ static bool announce_faulty(const char *path, int nth, int error, bool *has_file
 		assert_int_equal(exe_vaddr(exe, CODE_OFF + 0x10), CODE_VADDR + 0x10);
 	else
 		assert_int_equal(exe->module->absence, MODULE_BAD_ELF);
+	assert_true(*has_file || !exe->module->build_id_len);
 	exes_deinit(&exes);
 	return preads >= nth;
+}
+
+/* A program that is gone; whoever mapped it had its head. */
+static void announce_gone(struct exes *exes)
+{
+	struct bp_exe_event event = {.tgid = (uint32_t)getpid(), .id = EXE_ID};
+
+	event.path_bytes = 1 + (uint32_t)snprintf(event.path, sizeof(event.path), "not-there");
+	event.key.ino = UINT32_MAX;
+	event.file_off = CODE_OFF;
+	event.head_bytes = put_head(event.head);
+	announce(exes, &event, sizeof(event));
+}
+
+/* Whoever has the file later finds names by the build-id and the address. */
+static void expect_identified(const struct exes *exes)
+{
+	const struct exe_entry *exe = exes_find(exes, EXE_ID);
+
+	assert_non_null(exe);
+	assert_true(exe->module->fd < 0);
+	assert_string_equal(exe->build_id_hex, "0102030405060708");
+	assert_int_equal(exe_vaddr(exe, CODE_OFF + 0x10), CODE_VADDR + 0x10);
+}
+
+static void test_gone_with_its_head(void **state)
+{
+	struct exes exes;
+
+	assert_int_equal(exes_init(&exes), 0);
+	announce_gone(&exes);
+	expect_identified(&exes);
+	exes_deinit(&exes);
+}
+
+static void test_gone_in_the_next_process(void **state)
+{
+	struct exes exes, next;
+	struct pins pins = {0};
+
+	is_kept = false;
+	assert_int_equal(exes_init(&exes), 0);
+	assert_int_equal(exes_restore(&exes, &pins), 0);
+	announce_gone(&exes);
+	assert_true(is_kept);
+	exes_deinit(&exes);
+
+	assert_int_equal(exes_init(&next), 0);
+	assert_int_equal(exes_restore(&next, &pins), 0);
+	expect_identified(&next);
+	exes_deinit(&next);
+
+	/* Of another layout, or damaged */
+	kept.segment_cnt = PIN_EXE_SEGMENTS + 1;
+	assert_int_equal(exes_init(&next), 0);
+	assert_int_equal(exes_restore(&next, &pins), 0);
+	assert_int_equal(exes_find(&next, EXE_ID)->module->build_id_len, 0);
+	exes_deinit(&next);
 }
 
 /* By the address of another place there would be another function's name. */
@@ -168,6 +281,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_announced_twice),
 		cmocka_unit_test(test_cut_short),
+		cmocka_unit_test(test_gone_with_its_head),
+		cmocka_unit_test(test_gone_in_the_next_process),
 		cmocka_unit_test(test_unreadable_headers),
 		cmocka_unit_test(test_interrupted_and_short_reads),
 	};

@@ -37,8 +37,7 @@ struct exe_entry *exes_find(const struct exes *exes, uint32_t id)
 	return index == HMAP_NONE ? NULL : &exes->items[index];
 }
 
-/* Without segments addresses would be offsets in the file, by which other functions' names would be
- * found: a file that has none to be read counts as absent. 0 or -ENOMEM. */
+/* A file whose segments cannot be read counts as absent: see struct exe_entry. 0 or -ENOMEM. */
 static int load_segments(struct module *module, struct elf_segments *out)
 {
 	int err = 0;
@@ -53,6 +52,41 @@ static int load_segments(struct module *module, struct elf_segments *out)
 	log_debug("%s: its ELF headers: %s", module->path, strerror(-err));
 	module_drop_file(module);
 	return 0;
+}
+
+void exe_identify(struct exe_entry *exe, struct elf_segments *segments, const uint8_t *build_id,
+		  size_t build_id_len)
+{
+	struct module *module = exe->module;
+
+	if (build_id_len > BUILD_ID_MAX)
+		build_id_len = 0;
+	elf_segments_deinit(&exe->segments);
+	exe->segments = *segments;
+	*segments = (struct elf_segments){0};
+	memcpy(module->build_id, build_id, build_id_len);
+	module->build_id_len = (uint32_t)build_id_len;
+	hex_format(module->build_id, build_id_len, exe->build_id_hex);
+}
+
+/* From what a process had mapped of a file that is gone. 0 or -ENOMEM. */
+static int identify_by_head(struct exe_entry *exe, const struct bp_exe_event *event)
+{
+	size_t len = event->head_bytes <= BP_EXE_HEAD_BYTES ? event->head_bytes : 0;
+	struct elf_segments segments;
+	uint8_t build_id[BUILD_ID_MAX];
+	size_t id_len;
+	int err;
+
+	id_len = len ? elf_build_id_head(event->head, len, event->file_off, build_id,
+					 sizeof(build_id))
+		     : 0;
+	if (!id_len)
+		return 0;
+	err = elf_segments_parse(event->head, len, &segments);
+	if (!err)
+		exe_identify(exe, &segments, build_id, id_len);
+	return err == -ENOMEM ? err : 0;
 }
 
 /* Takes @module, also on failure. */
@@ -72,8 +106,9 @@ static int exes_add(struct exes *exes, uint32_t id, const struct bp_exe_key *key
 	*entry = (struct exe_entry){.id = id, .is_sampled = is_sampled, .module = module};
 	if (key)
 		entry->key = *key;
+	err = load_segments(module, &entry->segments);
 	hex_format(module->build_id, module->build_id_len, entry->build_id_hex);
-	return load_segments(module, &entry->segments);
+	return err;
 }
 
 int exes_init(struct exes *exes)
@@ -134,21 +169,6 @@ static pid_t enter_root(const struct exes *exes, const struct bp_exe_event *even
 	return tgid;
 }
 
-void exes_know(struct exes *exes, uint32_t id, bool is_sampled, const uint8_t *build_id,
-	       uint32_t build_id_len)
-{
-	struct exe_entry *entry = exes_find(exes, id);
-
-	if (!entry)
-		return;
-	entry->is_sampled = is_sampled;
-	if (entry->module->build_id_len || build_id_len > BUILD_ID_MAX)
-		return;
-	memcpy(entry->module->build_id, build_id, build_id_len);
-	entry->module->build_id_len = build_id_len;
-	hex_format(build_id, build_id_len, entry->build_id_hex);
-}
-
 int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t len)
 {
 	struct module_identity identity;
@@ -173,13 +193,11 @@ int exes_announce(struct exes *exes, const struct bp_exe_event *event, size_t le
 	if (!module)
 		return -errno;
 	root_tgid = enter_root(exes, event, module);
-	if (module->fd < 0 && !module->build_id_len)
-		module->build_id_len = elf_build_id_head(
-			event->head, event->head_bytes <= BP_EXE_HEAD_BYTES ? event->head_bytes : 0,
-			event->file_off, module->build_id, sizeof(module->build_id));
 	log_debug("exe %u: %s%s", event->id, module->path,
 		  module->fd < 0 ? " (could not be opened)" : "");
 	err = exes_add(exes, event->id, &event->key, event->tgid != (uint32_t)getpid(), module);
+	if (!err && module->fd < 0)
+		err = identify_by_head(exes_find(exes, event->id), event);
 	len -= offsetof(struct bp_exe_event, path);
 	if (!err && exes->pins)
 		exes_keep(exes, event, event->path_bytes < len ? event->path_bytes : len,

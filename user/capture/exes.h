@@ -36,7 +36,8 @@ struct exe_entry {
 	bool is_used; /* a frame of it was seen since this was cleared */
 	bool is_asked; /* a server is asked for its symbols, if they are missing */
 	struct module *module; /* owned */
-	/* Empty when there is no file (module->fd is -1): vaddr is then the file offset. */
+	/* Empty when neither the file nor its head has told them: vaddr is then the file offset,
+	 * and there is no build-id, by which others would look for the names of such addresses. */
 	struct elf_segments segments;
 	char build_id_hex[2 * BUILD_ID_MAX + 1];
 };
@@ -66,9 +67,9 @@ void exes_keep(const struct exes *exes, const struct bp_exe_event *event, uint32
  * from now on. 0 or -ENOMEM. */
 int exes_restore(struct exes *exes, struct pins *pins);
 
-/* More of @id than is to be seen by now: the build-id counts where there is none. */
-void exes_know(struct exes *exes, uint32_t id, bool is_sampled, const uint8_t *build_id,
-	       uint32_t build_id_len);
+/* What is known of the file of @exe, which is not there to be looked at. @segments: *taken*. */
+void exe_identify(struct exe_entry *exe, struct elf_segments *segments, const uint8_t *build_id,
+		  size_t build_id_len);
 
 /* Entry of @id, or NULL; borrowed until the next announcement. */
 struct exe_entry *exes_find(const struct exes *exes, uint32_t id);

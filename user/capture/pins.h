@@ -33,6 +33,7 @@
 
 #include "abi.h"
 #include "base/parse.h"
+#include "elf/segments.h"
 
 /* Of one event on one CPU, where an epoch begins. */
 struct pin_book {
@@ -69,6 +70,8 @@ struct pin_state {
 	struct pin_book books[];
 };
 
+enum { PIN_EXE_SEGMENTS = 4 }; /* most files have one with code */
+
 /* An executable as userspace has come to know it. */
 struct pin_exe {
 	struct bp_exe_key key;
@@ -77,6 +80,9 @@ struct pin_exe {
 	uint32_t is_sampled;
 	uint32_t build_id_len;
 	uint32_t path_bytes;
+	uint32_t segment_cnt;
+	uint32_t pad;
+	struct elf_segment segments[PIN_EXE_SEGMENTS]; /* those of code; all of them, or none */
 	uint8_t build_id[64];
 	char path[BP_PATH_BYTES]; /* as in struct bp_exe_event */
 };

@@ -278,6 +278,7 @@ void module_drop_file(struct module *module)
 		close(module->fd);
 	module->fd = -1;
 	module->is_verified = false;
+	module->build_id_len = 0;
 	module->absence = MODULE_BAD_ELF;
 }
 

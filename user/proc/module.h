@@ -101,8 +101,8 @@ void module_jit_refresh(struct module *module);
  */
 bool module_is_rewritten(const struct module *module);
 
-/* Do without the file of @module, whose ELF headers cannot be read: it is closed, and its absence
- * is MODULE_BAD_ELF. */
+/* Do without the file of @module, whose ELF headers cannot be read: it is closed, has no build-id,
+ * and its absence is MODULE_BAD_ELF. */
 void module_drop_file(struct module *module);
 
 void module_free(struct module *module);
