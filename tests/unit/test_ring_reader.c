@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -109,6 +110,38 @@ static void test_unfinished(void **state)
 	fake_byte(&fake, first + 3, 0);
 	assert_next(&fake, first, 4, 1);
 	assert_next(&fake, second, 4, 2);
+}
+
+static void *finish_later(void *arg)
+{
+	struct fake *fake = arg;
+
+	usleep(20000);
+	__atomic_store_n((uint32_t *)fake->data, 4, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* ... and is waited for, with those behind it, where all of a time is wanted. */
+static void test_unfinished_is_waited_for(void **state)
+{
+	struct fake fake;
+	const void *data;
+	uint64_t at, end;
+	uint32_t len;
+	pthread_t thread;
+
+	fake_init(&fake, 0);
+	fake_write(&fake, 4, BPF_RINGBUF_BUSY_BIT, 1);
+	fake_write(&fake, 4, 0, 2);
+	end = ring_reader_end(&fake.reader);
+	assert_int_equal(pthread_create(&thread, NULL, finish_later, &fake), 0);
+	for (int i = 1; i <= 2; i++) {
+		assert_int_equal(ring_reader_next_before(&fake.reader, end, &data, &len, &at), 1);
+		assert_int_equal(*(const uint8_t *)data, i);
+	}
+	pthread_join(thread, NULL);
+	fake_write(&fake, 4, BPF_RINGBUF_BUSY_BIT, 3);
+	assert_int_equal(ring_reader_next_before(&fake.reader, end, &data, &len, &at), 0);
 }
 
 static void test_over_the_seam(void **state)
@@ -215,9 +248,13 @@ static void test_open_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_in_order),      cmocka_unit_test(test_unfinished),
-		cmocka_unit_test(test_over_the_seam), cmocka_unit_test(test_held),
-		cmocka_unit_test(test_damaged),	      cmocka_unit_test(test_open),
+		cmocka_unit_test(test_in_order),
+		cmocka_unit_test(test_unfinished),
+		cmocka_unit_test(test_unfinished_is_waited_for),
+		cmocka_unit_test(test_over_the_seam),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_damaged),
+		cmocka_unit_test(test_open),
 		cmocka_unit_test(test_open_refused),
 	};
 

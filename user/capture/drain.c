@@ -393,8 +393,8 @@ struct module **drain_take_modules(struct drain *drain, size_t *cnt)
 }
 
 /* Take up to one ring's worth, and so all that was in it before the call: a producer faster than we
- * are would keep us here for ever. */
-static int take_ring(struct drain *drain)
+ * are would keep us here for ever. What lies before @end is waited for. */
+static int take_ring(struct drain *drain, uint64_t end)
 {
 	uint64_t begin = drain->ring.pos, at;
 	const void *data;
@@ -402,7 +402,7 @@ static int take_ring(struct drain *drain)
 	int err = 0;
 
 	while (!err && drain->ring.pos - begin < drain->loader->sizes.ring_bytes) {
-		int more = ring_reader_next(&drain->ring, &data, &len, &at);
+		int more = ring_reader_next_before(&drain->ring, end, &data, &len, &at);
 
 		if (more <= 0) {
 			err = more;
@@ -420,7 +420,7 @@ static int take_ring(struct drain *drain)
 int drain_ring(struct drain *drain)
 {
 	if (drain->waiting.len < WAITING_FULL_BYTES)
-		return take_ring(drain);
+		return take_ring(drain, 0);
 	drain->wants_flip = true;
 	return 0;
 }
@@ -542,7 +542,8 @@ bool drain_is_half_full(const struct drain *drain, uint32_t epoch)
 
 int drain_epoch(struct drain *drain, uint32_t epoch, drain_counters_fn *add, void *arg)
 {
-	int err = take_ring(drain);
+	/* The epoch's records are all finished, but may stand behind one of the next. */
+	int err = take_ring(drain, ring_reader_end(&drain->ring));
 
 	if (err)
 		return err;

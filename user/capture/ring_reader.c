@@ -7,6 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
+enum { LOOK_AGAIN_US = 100 };
+
 int ring_reader_open(struct ring_reader *ring, int map_fd, uint32_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -68,6 +72,31 @@ int ring_reader_next(struct ring_reader *ring, const void **data, uint32_t *len,
 		return 1;
 	}
 	return ring->pos == producer ? 0 : -EBADMSG;
+}
+
+int ring_reader_next_before(struct ring_reader *ring, uint64_t end, const void **data,
+			    uint32_t *len, uint64_t *at)
+{
+	uint64_t until_ns = 0;
+
+	for (;;) {
+		int more = ring_reader_next(ring, data, len, at);
+		uint64_t now_ns;
+
+		if (more || ring->pos >= end)
+			return more;
+		now_ns = clock_monotonic_ns();
+		if (!until_ns)
+			until_ns = now_ns + RING_READER_WAIT_NS;
+		else if (now_ns > until_ns)
+			return 0;
+		usleep(LOOK_AGAIN_US);
+	}
+}
+
+uint64_t ring_reader_end(const struct ring_reader *ring)
+{
+	return __atomic_load_n(ring->producer, __ATOMIC_ACQUIRE);
 }
 
 void ring_reader_release(struct ring_reader *ring, uint64_t pos)

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RING_READER_WAIT_NS 2000000000ULL
+
 struct ring_reader {
 	uint64_t *consumer; /* in shared memory */
 	const uint64_t *producer; /* likewise */
@@ -40,6 +42,18 @@ void ring_reader_close(struct ring_reader *ring); /* of zeros: nothing */
  * moves any more.
  */
 int ring_reader_next(struct ring_reader *ring, const void **data, uint32_t *len, uint64_t *at);
+
+/*
+ * The same of what was written before position @end (ring_reader_end()): a record there that is not
+ * finished, which holds back those behind it, is waited for, as a program that was preempted, or a
+ * virtual CPU that was, goes on sooner or later. 0 also when that takes longer than
+ * RING_READER_WAIT_NS.
+ */
+int ring_reader_next_before(struct ring_reader *ring, uint64_t end, const void **data,
+			    uint32_t *len, uint64_t *at);
+
+/* Where what is written from now on begins. */
+uint64_t ring_reader_end(const struct ring_reader *ring);
 
 /* The kernel may have what lies before @pos. Never moves back, nor beyond what was read. */
 void ring_reader_release(struct ring_reader *ring, uint64_t pos);
