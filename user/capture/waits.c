@@ -251,9 +251,12 @@ static void detach(struct bpf_link **link)
 	*link = NULL;
 }
 
+/* What bp_switch has counted, bp_resumed records or filters a moment later, before its CPU lets a
+ * grace period end: until then it stays. */
 void waits_stop(struct waits *waits)
 {
 	struct bpfprof *skel;
+	int err;
 
 	if (!waits->loader)
 		return;
@@ -264,6 +267,9 @@ void waits_stop(struct waits *waits)
 	detach(&skel->links.bp_waking);
 	detach(&skel->links.bp_born);
 	detach(&skel->links.bp_renamed);
+	err = loader_wait_for_programs(waits->loader);
+	if (err)
+		log_debug("record waits: the last switches: %s", strerror(-err));
 	detach(&skel->links.bp_resumed);
 }
 
