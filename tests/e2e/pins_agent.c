@@ -184,7 +184,7 @@ static int after_window(const struct agent *agent, struct capture **cap, unsigne
 
 static int run(const struct agent *agent, struct capture **cap)
 {
-	int err = capture_start(*cap);
+	int err = capture_start(*cap, -1);
 
 	if (!err)
 		maybe_die(agent, "started");

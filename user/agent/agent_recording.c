@@ -131,7 +131,7 @@ int agent_open_waits(const struct agent *agent, const struct agent_opts *opts,
 
 int agent_start_waits(struct agent_capture *waits)
 {
-	int err = capture_start(waits->capture);
+	int err = capture_start(waits->capture, -1);
 
 	if (err)
 		log_error("start recording waits: %s", strerror(-err));

@@ -21,9 +21,12 @@
 
 #define DRAIN_PERIOD_NS (1000 * NSEC_PER_MSEC)
 
-/* How long the beginning waits for rows: those of what is going to be sampled, and the others. */
+/* How long the beginning waits for rows: those of a command that is held back for them, those of
+ * what else is going to be sampled, and the others; and after how long it says so. */
+#define PREPARE_COMMAND_NS (120000 * NSEC_PER_MSEC)
 #define PREPARE_EXPECTED_NS (10000 * NSEC_PER_MSEC)
 #define PREPARE_ROWS_NS (1000 * NSEC_PER_MSEC)
+#define PREPARE_SILENT_NS (3000 * NSEC_PER_MSEC)
 
 /* How long a window's end waits for rows that its snapshots need; sampling may go on meanwhile. */
 #define SETTLE_STOPPED_NS (300 * NSEC_PER_MSEC)
@@ -284,39 +287,57 @@ static void expect_files(struct capture *cap)
 	}
 }
 
+/* The beginning has waited for rows for @waited_ns: may it go on without those that lack? */
+static bool is_prepared(const struct capture *cap, uint64_t waited_ns)
+{
+	uint64_t expected_ns = cap->program ? PREPARE_COMMAND_NS : PREPARE_EXPECTED_NS;
+
+	if (rows_feed_is_settled(&cap->rows))
+		return true;
+	return waited_ns >= (rows_feed_has_expected(&cap->rows) ? PREPARE_ROWS_NS : expected_ns);
+}
+
 /*
  * A sample without rows becomes a snapshot, but those are for some: so what runs has its rows
  * before the first sample, which takes tens of milliseconds. What does not come in time, comes
- * later; on a machine so busy that this is the command, too, it is not begun without its own.
+ * later; on a machine so busy that this is the command, too, it is not begun without its own,
+ * unless @wake_fd becomes readable.
  */
-static int prepare_rows(struct capture *cap)
+static int prepare_rows(struct capture *cap, int wake_fd)
 {
 	struct pollfd fds[] = {
 		{.fd = loader_ring_fd(&cap->loader), .events = POLLIN},
 		{.fd = rows_feed_fd(&cap->rows), .events = POLLIN},
+		{.fd = wake_fd, .events = POLLIN},
 	};
-	uint64_t start_ns = clock_monotonic_ns(), waited_ns;
-	int err = 0;
+	uint64_t start_ns = clock_monotonic_ns(), waited_ns = 0;
+	bool is_told = false;
+	int err;
 
 	rows_feed_preload(&cap->rows);
 	if (!cap->rows.preload)
 		return 0;
 	expect_files(cap);
-	do {
+	for (;;) {
 		err = capture_take_ring(cap);
 		capture_take_rows(cap);
+		if (err || is_prepared(cap, waited_ns) || fds[2].revents)
+			return err;
+		if (cap->program && !is_told && waited_ns >= PREPARE_SILENT_NS) {
+			log_info("'%s' begins when its unwind rows are made (^C: at once)",
+				 cap->program);
+			is_told = true;
+		}
 		poll(fds, sizeof(fds) / sizeof(*fds), 1);
 		waited_ns = clock_monotonic_ns() - start_ns;
-	} while (!err && !rows_feed_is_settled(&cap->rows) && waited_ns < PREPARE_EXPECTED_NS &&
-		 (waited_ns < PREPARE_ROWS_NS || !rows_feed_has_expected(&cap->rows)));
-	return err;
+	}
 }
 
-int capture_take_over(struct capture *cap, struct capture *old)
+static int start(struct capture *cap, struct capture *old, int wake_fd)
 {
 	uint64_t started_ns = clock_process_start_ns();
 	bool is_resumed = loader_is_resumed(&cap->loader);
-	int err = is_resumed ? 0 : prepare_rows(cap);
+	int err = is_resumed ? 0 : prepare_rows(cap, wake_fd);
 
 	if (err)
 		return err;
@@ -337,9 +358,14 @@ int capture_take_over(struct capture *cap, struct capture *old)
 	return err ? err : rows_feed_ask(&cap->rows);
 }
 
-int capture_start(struct capture *cap)
+int capture_take_over(struct capture *cap, struct capture *old)
 {
-	return capture_take_over(cap, NULL);
+	return start(cap, old, -1);
+}
+
+int capture_start(struct capture *cap, int wake_fd)
+{
+	return start(cap, NULL, wake_fd);
 }
 
 static void add_to_books(void *arg, uint32_t shard, const struct bp_event_counters *counters)

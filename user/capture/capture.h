@@ -151,8 +151,12 @@ int capture_open(const struct capture_opts *opts, struct capture **out);
  * capture_start()), as a target before it is released. 0 or negative errno. */
 int capture_add_command(struct capture *cap, pid_t tgid, const char *program);
 
-/* Enable all events. Sets the ledger's start_ns. */
-int capture_start(struct capture *cap);
+/*
+ * Enable all events. Sets the ledger's start_ns. Before it, the unwind rows of what is going to be
+ * sampled are made, mostly within tens of milliseconds; those of a command are waited for for two
+ * minutes, or until @wake_fd (as of capture_run(); -1: none) is readable.
+ */
+int capture_start(struct capture *cap, int wake_fd);
 
 /*
  * The same in the place of @old (NULL: of none), which samples: its counters end where those of

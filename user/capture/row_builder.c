@@ -43,7 +43,8 @@ struct build_lane {
 struct row_builder {
 	pthread_mutex_t lock;
 	struct build_lane urgent, idle; /* neither waits for a table of the other, large as it is */
-	struct build_queue done;
+	struct build_queue done; /* has room for all that it will get */
+	size_t awaited_cnt; /* how many that is */
 	int done_fd; /* owned */
 	bool stop;
 };
@@ -110,8 +111,8 @@ static void *lane_main(void *arg)
 		pthread_mutex_unlock(&builder->lock);
 		build(&item, cache);
 		pthread_mutex_lock(&builder->lock);
-		if (queue_push(&builder->done, item))
-			unwind_table_free(item.table);
+		builder->done.items[builder->done.cnt++] = item;
+		builder->awaited_cnt--;
 		eventfd_write(builder->done_fd, 1);
 	}
 	pthread_mutex_unlock(&builder->lock);
@@ -191,6 +192,21 @@ void row_builder_stop(struct row_builder *builder)
 	builder_free(builder);
 }
 
+/* Whoever asks gets an answer, also when memory is short by then. */
+static int push_awaited(struct row_builder *builder, struct build_lane *lane,
+			struct build_item item)
+{
+	struct build_queue *done = &builder->done;
+	int err = array_reserve(&done->items, &done->cap, done->cnt + builder->awaited_cnt + 1,
+				sizeof(item));
+
+	if (!err)
+		err = queue_push(&lane->queue, item);
+	if (!err)
+		builder->awaited_cnt++;
+	return err;
+}
+
 int row_builder_ask(struct row_builder *builder, uint32_t exe_id, const struct module *module,
 		    bool is_urgent)
 {
@@ -210,7 +226,7 @@ int row_builder_ask(struct row_builder *builder, uint32_t exe_id, const struct m
 			return -errno;
 	}
 	pthread_mutex_lock(&builder->lock);
-	err = queue_push(&lane->queue, item);
+	err = push_awaited(builder, lane, item);
 	pthread_cond_signal(&lane->wake);
 	pthread_mutex_unlock(&builder->lock);
 	if (err && item.fd >= 0)

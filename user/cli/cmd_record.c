@@ -197,7 +197,7 @@ static int begin_sampling(struct recording *rec)
 	}
 	if (status)
 		return status;
-	if (explain("start sampling", capture_start(rec->capture)))
+	if (explain("start sampling", capture_start(rec->capture, rec->stopper.wake_fd)))
 		return failure(rec);
 	return rec->opts->delay_ns ? CLI_OK : release_command(rec);
 }

@@ -340,7 +340,7 @@ static int run(struct top *top)
 
 	err = err ? err : open_capture(top);
 	err = err ? err : follow_command(top);
-	err = err ? err : capture_start(top->capture);
+	err = err ? err : capture_start(top->capture, top->stopper.wake_fd);
 	if (err) {
 		if (!log_error_is_told())
 			log_error("top: %s", strerror(-err));
