@@ -324,7 +324,8 @@ static int prepare_rows(struct capture *cap, int wake_fd)
 		if (err || is_prepared(cap, waited_ns) || fds[2].revents)
 			return err;
 		if (cap->program && !is_told && waited_ns >= PREPARE_SILENT_NS) {
-			log_info("'%s' begins when its unwind rows are made (^C: at once)",
+			log_info("sampling begins when the unwind rows of '%s' are made (^C: at "
+				 "once)",
 				 cap->program);
 			is_told = true;
 		}
