@@ -287,12 +287,13 @@ static void expect_files(struct capture *cap)
 	}
 }
 
-/* The beginning has waited for rows for @waited_ns: may it go on without those that lack? */
-static bool is_prepared(const struct capture *cap, uint64_t waited_ns)
+/* The beginning has waited for rows for @waited_ns: may it go on without those that lack?
+ * @has_read_all: all that was announced has been read. */
+static bool is_prepared(const struct capture *cap, bool has_read_all, uint64_t waited_ns)
 {
 	uint64_t expected_ns = cap->program ? PREPARE_COMMAND_NS : PREPARE_EXPECTED_NS;
 
-	if (rows_feed_is_settled(&cap->rows))
+	if (has_read_all && rows_feed_is_settled(&cap->rows))
 		return true;
 	return waited_ns >= (rows_feed_has_expected(&cap->rows) ? PREPARE_ROWS_NS : expected_ns);
 }
@@ -319,9 +320,13 @@ static int prepare_rows(struct capture *cap, int wake_fd)
 		return 0;
 	expect_files(cap);
 	for (;;) {
+		/* Else the ring may have been read up to what another thread was about to announce,
+		 * and the thread have come to its end meanwhile. */
+		bool is_preloaded = rows_feed_is_preloaded(&cap->rows);
+
 		err = capture_take_ring(cap);
 		capture_take_rows(cap);
-		if (err || is_prepared(cap, waited_ns) || fds[2].revents)
+		if (err || is_prepared(cap, is_preloaded, waited_ns) || fds[2].revents)
 			return err;
 		if (cap->program && !is_told && waited_ns >= PREPARE_SILENT_NS) {
 			log_info("sampling begins when the unwind rows of '%s' are made (^C: at "

@@ -20,11 +20,13 @@
 #include "base/cleanup.h"
 #include "base/fs.h"
 #include "base/hmap.h"
+#include "base/log.h"
 #include "base/privilege.h"
 #include "base/reader.h"
 #include "proc/maps_line.h"
 
 enum { PRELOAD_FILES_MAX = 8192, PRELOAD_MAPS_MAX_BYTES = 64 << 20, PRELOAD_MAP_BYTES = 4096 };
+enum { MEET_TRIES = 10, MEET_AGAIN_US = 1000 };
 
 /* A file that we have mapped. */
 struct met {
@@ -89,18 +91,39 @@ pid_t preload_tgid(struct preload *preload, uint64_t start)
 	return tgid;
 }
 
+/*
+ * Show the kernel side what is mapped at @map. It looks without a lock, and may miss what is there
+ * while another thread of ours changes our memory map, or find its slots taken: then again.
+ */
+static uint32_t show(const struct preload *preload, void *map)
+{
+	uint64_t args[1] = {(uint64_t)(uintptr_t)map};
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
+
+	for (int i = 0; i < MEET_TRIES; i++) {
+		if (i)
+			usleep(MEET_AGAIN_US);
+		if (bpf_prog_test_run_opts(preload->prog_fd, &opts))
+			break;
+		if (opts.retval != BP_EXE_NONE)
+			return opts.retval;
+	}
+	return BP_EXE_NONE;
+}
+
 static uint32_t meet(struct preload *preload, pid_t tgid, const char *path)
 {
-	uint64_t args[1];
-	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint32_t exe_id;
 	void *map;
 
 	map = fd < 0 ? MAP_FAILED : mmap(NULL, PRELOAD_MAP_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED || !keep(preload, map, tgid))
 		return BP_EXE_NONE;
-	args[0] = (uint64_t)(uintptr_t)map;
-	return bpf_prog_test_run_opts(preload->prog_fd, &opts) ? BP_EXE_NONE : opts.retval;
+	exe_id = show(preload, map);
+	if (exe_id == BP_EXE_NONE)
+		log_debug("preload: %s: not met", path);
+	return exe_id;
 }
 
 uint32_t preload_meet(struct preload *preload, pid_t tgid, uint64_t start, uint64_t end)

@@ -66,10 +66,14 @@ static bool is_expected(const struct rows_feed *feed, uint32_t exe_id)
 	return false;
 }
 
+bool rows_feed_is_preloaded(const struct rows_feed *feed)
+{
+	return !feed->preload || preload_is_done(feed->preload);
+}
+
 bool rows_feed_is_settled(const struct rows_feed *feed)
 {
-	return (!feed->preload || preload_is_done(feed->preload)) &&
-	       feed->asked_cnt == feed->exes->cnt && feed->taken_cnt == feed->asked_cnt;
+	return feed->asked_cnt == feed->exes->cnt && feed->taken_cnt == feed->asked_cnt;
 }
 
 bool rows_feed_has_expected(const struct rows_feed *feed)
@@ -77,7 +81,8 @@ bool rows_feed_has_expected(const struct rows_feed *feed)
 	for (size_t i = 0; i < feed->expected_cnt; i++) {
 		const struct exe_entry *exe = exes_find(feed->exes, feed->expected[i]);
 
-		if (exe && exe->rows_at == ROWS_AWAITED)
+		/* One that is not known has been announced, and not been read yet. */
+		if (!exe || exe->rows_at == ROWS_AWAITED)
 			return false;
 	}
 	return true;

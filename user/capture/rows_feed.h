@@ -33,10 +33,13 @@ void rows_feed_preload(struct rows_feed *feed);
  * mapped. Nothing when it cannot be met. After rows_feed_preload(). */
 void rows_feed_expect(struct rows_feed *feed, const char *path);
 
-/* Is all that was met in the kernel, or not to be had? */
+/* Has all been met that was mapped? What is read of the ring after that has all of it. */
+bool rows_feed_is_preloaded(const struct rows_feed *feed);
+
+/* Are the rows of all that has been read of the ring in the kernel, or not to be had? */
 bool rows_feed_is_settled(const struct rows_feed *feed);
 
-/* The same of what is expected alone, as far as its announcements have been taken. */
+/* The same of what is expected alone, all of it. */
 bool rows_feed_has_expected(const struct rows_feed *feed);
 
 /* Give executables met since the last call to the builder. 0 or negative errno. */
