@@ -57,7 +57,8 @@ check "... preempted, that is" is \
 	"$(samples '^starved_.*\[runnable: preempted\]' known) >= 0.95 * $(truth known runnable 'starved_.')"
 check "the others: runnable as long as the kernel says" \
 	says known 'sleep_.*|waiter|holder|ping|pong|migrator' runnable=runnable/elapsed
-# Not all that they are blocked: pages that were reclaimed are read before their account begins, while it runs, and after.
+# Not all that they are blocked: pages that were reclaimed are read again, and an exit may wait for the lock of a file's
+# mappings.
 check "short lives: asleep as long as was asked for" is \
 	"$(value known blocked comm=lives_child cause=sleep) >= 0.99 * $(truth known asked lives_child) &&
 	$(value known blocked comm=lives_child cause=sleep) <= 1.01 * $(truth known blocked_in_calls lives_child)"
@@ -67,12 +68,12 @@ check "their parent: blocked until they ended" says known lives_parent blocked=b
 check "a name that changes by exec: the time before and after" says known '(before|after)_exec' blocked=blocked
 check "blocked from the beginning to the end" says known 'blocked_.*' blocked=blocked
 
-# caused NAME COMM CAUSE: of what COMM was blocked, 98 % has that cause, in the label and in the leaf. Pages that were
-# reclaimed, or that the hypervisor has to bring back, are the machine's.
+# caused NAME COMM CAUSE: of what COMM was blocked, 98 % has that cause, in the label and in the leaf. Page faults
+# and exits are the kernel's own.
 caused()
 {
 	local all
-	all=$(value known blocked comm="$2" 'cause!=page fault')
+	all=$(value known blocked comm="$2" 'cause!=page fault|exit')
 	is "$all > 0 && $(value known blocked comm="$2" cause="$3") >= 0.98 * $all" &&
 		within 2 "$(samples "^$2[-;].*;\[blocked: $3\]" known)" "$all"
 }
