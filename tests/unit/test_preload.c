@@ -66,10 +66,21 @@ static void test_missed_at_first(void **state)
 	assert_int_equal(runs, 4);
 }
 
+/* No room for it: that is found out with the first such file. */
 static void test_always_missed(void **state)
 {
-	assert_int_equal(met("/proc/self/exe", NEVER, 0), BP_EXE_NONE);
+	struct preload *preload = preload_start(-1);
+
+	assert_non_null(preload);
+	tester = pthread_self();
+	misses = NEVER;
+	run_error = runs = 0;
+	assert_int_equal(preload_meet_path(preload, "/proc/self/exe"), BP_EXE_NONE);
 	assert_in_range(runs, 2, 100);
+	runs = 0;
+	assert_int_equal(preload_meet_path(preload, "/proc/self/exe"), BP_EXE_NONE);
+	assert_int_equal(runs, 1);
+	preload_stop(preload);
 }
 
 static void test_cannot_be_shown(void **state)

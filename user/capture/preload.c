@@ -38,6 +38,7 @@ struct preload {
 	pthread_t thread;
 	int prog_fd; /* borrowed */
 	atomic_bool stop, is_done;
+	atomic_bool has_missed; /* a file was missed in all tries: there may be no room for more */
 	struct hmap seen; /* by the device and inode text of maps */
 	pthread_mutex_t lock; /* of what follows */
 	struct met *items; /* owned */
@@ -93,21 +94,22 @@ pid_t preload_tgid(struct preload *preload, uint64_t start)
 
 /*
  * Show the kernel side what is mapped at @map. It looks without a lock, and may miss what is there
- * while another thread of ours changes our memory map, or find its slots taken: then again.
+ * while another thread of ours changes our memory map, or find its slots taken: then again. Where
+ * that was of no use once, it is not paid for with each file of a host that has too many of them.
  */
-static uint32_t show(const struct preload *preload, void *map)
+static uint32_t show(struct preload *preload, void *map)
 {
 	uint64_t args[1] = {(uint64_t)(uintptr_t)map};
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args, .ctx_size_in = sizeof(args));
 
 	for (int i = 0; i < MEET_TRIES; i++) {
-		if (i)
-			usleep(MEET_AGAIN_US);
 		if (bpf_prog_test_run_opts(preload->prog_fd, &opts))
-			break;
-		if (opts.retval != BP_EXE_NONE)
+			return BP_EXE_NONE;
+		if (opts.retval != BP_EXE_NONE || preload->has_missed)
 			return opts.retval;
+		usleep(MEET_AGAIN_US);
 	}
+	preload->has_missed = true;
 	return BP_EXE_NONE;
 }
 
